@@ -1,0 +1,18 @@
+# Every third-party library, found once. Debian 12 packages: tools/install.sh has the list.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(Protobuf REQUIRED)  # Debian ships no config file for it: module mode
+find_package(gRPC CONFIG REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(ICU 72 REQUIRED COMPONENTS uc i18n)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+pkg_check_modules(pqxx REQUIRED IMPORTED_TARGET libpqxx)
+pkg_check_modules(pq REQUIRED IMPORTED_TARGET libpq)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(tcmalloc REQUIRED IMPORTED_TARGET libtcmalloc_minimal)
