@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "services/platform/status.h"
+#include "winnow/config/v1/config.pb.h"
+
+// Configuration: JSON text -> winnow.config.v1.Config -> defaults filled in and checked.
+namespace winnow {
+
+// Strict: an unknown field, a wrong type or a repeated key is a violation. `origin` names the text
+// in messages, e.g. the file's path.
+StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view origin);
+StatusOr<config::v1::Config> ReadConfigFile(const std::string& path);
+
+// Fills in every default (config.proto states them), for `cpus` processors (CountCpus()).
+void FillDefaults(config::v1::Config& config, int cpus);
+
+// All violations of a config whose defaults are filled in, by field path ("postgres.url").
+Status CheckConfig(const config::v1::Config& config);
+
+// Processors this process may use, by cgroup quota and affinity; at least 1.
+int CountCpus();
+
+// The text of a *_file setting without its trailing line break; errors name `field` and the path.
+StatusOr<std::string> ReadSecretFile(const std::string& path, std::string_view field);
+
+}  // namespace winnow

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/platform/status.h"
+#include "winnow/events/v1/events.pb.h"
+
+namespace winnow::events {
+
+using Envelope = ::winnow::events::v1::Envelope;
+
+// A service's interest in one event. Its queue is named winnow.<service>.<event>.v1.
+struct Consumer {
+  std::string service;  // "dedup"
+  std::string event;    // full message name: "winnow.events.v1.ItemCollected"
+  // Takes 1 to `max_batch` envelopes at once and answers one status each, in order: OK is done,
+  // UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED come again later with backoff,
+  // anything else is dead letter at once. Must be idempotent. One call at a time per consumer and
+  // process.
+  std::function<std::vector<Status>(std::span<const Envelope>)> deliver;
+  int max_batch = 500;
+};
+
+// The full message name of what the envelope carries; empty when it carries nothing known.
+std::string EventName(const Envelope& envelope);
+
+}  // namespace winnow::events

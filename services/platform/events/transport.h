@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/platform/events/delivery.h"
+
+namespace winnow::events {
+
+// How events travel from the outboxes to the consumers. Two implementations: in process
+// (in_process_transport.h), and RabbitMQ.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // Before Start. A consumer gets every event of its name from the outbox of any schema of
+  // `producers`.
+  virtual void AddConsumer(Consumer consumer) = 0;
+  // Tells that this process writes to the outbox of `schema`, which is to be drained.
+  virtual void AddProducer(const std::string& schema) = 0;
+  virtual Status Start() = 0;
+  // Delivers what is in flight, at most until `deadline`, and stops. What is left stays in the
+  // outbox.
+  virtual void Stop(Deadline deadline) = 0;
+  // There may be new rows in the outbox of `schema`: called after a commit.
+  virtual void Wake(const std::string& schema) = 0;
+  // A health probe: OK when events can travel.
+  virtual Status Check() = 0;
+};
+
+}  // namespace winnow::events

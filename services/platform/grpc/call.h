@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "services/platform/clock.h"
+#include "services/platform/status.h"
+#include "services/platform/trace.h"
+
+// What a handler knows of its call. No gRPC in here: handlers.h and worker.h include only this.
+namespace winnow::rpc {
+
+struct CallContext {
+  Deadline deadline;       // always set: the caller's, or the default; never more than the maximum
+  std::string request_id;  // the caller's x-request-id, or a new UUID
+  std::string caller;      // "bearer", "mtls:<subject>", "inprocess" or "anonymous"
+  TraceContext trace;
+  std::function<bool()> cancelled = [] { return false; };
+
+  std::chrono::milliseconds TimeLeft() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(deadline -
+                                                                 std::chrono::steady_clock::now());
+  }
+};
+
+// Ends a deferred call, from any thread, once; what comes after the first is ignored. Dropping the
+// last copy without finishing ends the call with INTERNAL, so that none hangs.
+template <class Response>
+using Completion = std::function<void(StatusOr<Response>)>;
+
+}  // namespace winnow::rpc

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <grpcpp/impl/service_type.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/platform/status.h"
+
+namespace winnow::rpc {
+
+class Peers;  // peers.h: channels to the other services, in process or by address
+
+// Whether a dependency answers, asked by the health service every few seconds.
+struct Probe {
+  std::string name;  // "postgres"
+  std::function<Status()> check;
+};
+
+// One row of services/app/targets.cc: a service that is made, and how to run it. Plain data; what
+// the functions need lives in `state`.
+struct Target {
+  std::string name;          // "dedup"
+  std::string service_name;  // "winnow.dedup.v1.DedupService": its health name
+  std::shared_ptr<void> state;
+  ::grpc::Service* grpc_service = nullptr;  // owned by state
+  std::vector<Probe> probes;
+  // After the server serves, so that peers can be reached: starts the workers.
+  std::function<Status(Peers&)> start = [](Peers&) { return OkStatus(); };
+  // Before the server ends: stops the workers. Called once, also when start failed.
+  std::function<void()> stop = [] {};
+};
+
+}  // namespace winnow::rpc

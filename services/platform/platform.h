@@ -1,0 +1,24 @@
+#pragma once
+
+#include "services/platform/clock.h"
+#include "services/platform/events/transport.h"
+#include "services/platform/grpc/runtime.h"
+#include "services/platform/metrics.h"
+#include "services/platform/postgres/pool.h"
+#include "winnow/config/v1/config.pb.h"
+
+namespace winnow {
+
+// The parts that main makes once and every service is built on. References only: main owns them.
+struct Platform {
+  const config::v1::Config& config;
+  const Clock& clock;
+  Metrics& metrics;
+  rpc::Runtime& runtime;
+  pg::Pool& reads;
+  pg::Pool& writes;
+  pg::Pool& logs;  // for LogTransactions only, so that lock waiters never hold up reads or writes
+  events::Transport& transport;
+};
+
+}  // namespace winnow
