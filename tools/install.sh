@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Installs what is missing to build and run Winnow on Debian 12, and nothing else; a second run
+# finds nothing to do. With --test also what tests and lint need.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tools/lib.sh
+
+GRPCURL_VERSION=v1.9.1  # the last one that Debian 12's Go 1.19 builds
+CREATECLUSTER_DIR=/etc/postgresql-common/createcluster.d
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+# list <file>...: the entries of the given lists, without comments.
+list() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@"; }
+
+# missing_packages <package>...: those that are not installed.
+missing_packages() {
+  local package installed
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' 2>/dev/null | sed -n 's/^.i //p')
+  for package in "$@"; do
+    grep -qxF -- "$package" <<<"$installed" || printf '%s\n' "$package"
+  done
+}
+
+check_system() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || die "this script installs
+Debian 12 packages, and this system has no apt-get. Install by hand what tools/packages*.txt name."
+  local id version
+  id=$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}")
+  [ "$id" = "debian 12" ] ||
+    say "x: this is '$id', not Debian 12: package names and versions may not fit."
+}
+
+check_root() {
+  [ "$(id -u)" != 0 ] || return 0
+  local how="Run this as root:
+  apt-get update && apt-get install --no-install-recommends $*"
+  command -v sudo >/dev/null || die "installing packages needs root, and sudo is not installed.
+$how"
+  # Without a terminal sudo could not ask for a password: say so instead of a puzzling sudo error.
+  [ -t 0 ] || sudo -n true 2>/dev/null ||
+    die "installing packages needs root, and sudo asks for a password but there is no terminal.
+$how"
+}
+
+apt() {
+  as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get \
+    -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 -o Dpkg::Options::=--force-confold \
+    -o Dpkg::Use-Pty=0 -q "$@" </dev/null
+}
+
+# apt-get update ends with 100 when any source fails, one that we do not need included: what counts
+# is whether the install that follows finds its packages.
+apt_install() {
+  apt update || say "x: apt-get update had errors; trying with the lists that are there"
+  apt install -y --no-install-recommends "$@"
+}
+
+install_packages() {
+  local wanted missing
+  mapfile -t wanted < <(list "$@")
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
+  [ "${#missing[@]}" -gt 0 ] || return 0
+  check_root "${missing[@]}"
+  step "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  # Debian would start a server of its own for a first PostgreSQL; nobody asked for one.
+  local hold="$CREATECLUSTER_DIR/winnow.conf"
+  as_root mkdir -p "$CREATECLUSTER_DIR"
+  echo 'create_main_cluster = false' | as_root tee "$hold" >/dev/null
+  local status=0
+  retry apt_install "${missing[@]}" || status=$?
+  as_root rm -f "$hold"
+  [ "$status" = 0 ] || die "apt-get could not install: ${missing[*]}"
+}
+
+# pip_install <requirements>: exact versions, no resolving. The index is the machine's own; of its
+# pip settings only those are overruled that would put the packages elsewhere or refuse them.
+pip_install() {
+  env -u PIP_TARGET -u PIP_PREFIX -u PIP_ROOT -u PIP_CONSTRAINT PIP_USER=0 PIP_REQUIRE_HASHES=0 \
+    PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    "$VENV/bin/python" -m pip install --quiet --no-deps --only-binary=:all: \
+    --progress-bar off "$@" </dev/null
+}
+
+# The stamp holds all that the virtual environment depends on, its own path included: a clone that
+# was moved or a changed pin makes it anew.
+install_venv() {
+  local stamp="$VENV/winnow.stamp" wanted
+  wanted=$(realpath -m "$VENV" && /usr/bin/python3 -VV && list "$@")
+  if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wanted" ]; then
+    step "installing Python packages into $VENV"
+    /usr/bin/python3 -m venv --clear "$VENV"
+    local file args=()
+    for file in "$@"; do args+=(-r "$file"); done
+    retry pip_install "${args[@]}" || die "pip could not install what $* name"
+    printf '%s\n' "$wanted" >"$stamp"
+  fi
+}
+
+# google/rpc/*.proto where CMake and buf look for them, copied from the Python package.
+install_googleapis() {
+  local from out="$TOOLS_DIR/googleapis/google/rpc" name
+  from=$(echo "$VENV"/lib/python3*/site-packages/google/rpc)
+  mkdir -p "$out"
+  for name in code status error_details; do
+    # cmp first: a new time stamp would rebuild everything that includes them.
+    cmp -s "$from/$name.proto" "$out/$name.proto" || cp "$from/$name.proto" "$out/$name.proto"
+  done
+}
+
+install_grpcurl() {
+  local stamp="$TOOLS_DIR/bin/grpcurl.version"
+  if [ -x "$TOOLS_DIR/bin/grpcurl" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$GRPCURL_VERSION" ]; then
+    return 0
+  fi
+  command -v go >/dev/null || install_packages <(echo golang-go)
+  step "building grpcurl $GRPCURL_VERSION"
+  mkdir -p "$TOOLS_DIR/bin"
+  # -modcacherw: else Go's module cache cannot be deleted by its owner.
+  GOBIN="$PWD/$TOOLS_DIR/bin" GOFLAGS="${GOFLAGS:-} -modcacherw" GO111MODULE=on CGO_ENABLED=0 \
+    retry go install -ldflags '-s -w' \
+    "github.com/fullstorydev/grpcurl/cmd/grpcurl@$GRPCURL_VERSION" </dev/null ||
+    die "go could not build grpcurl $GRPCURL_VERSION"
+  echo "$GRPCURL_VERSION" >"$stamp"
+}
+
+main() {
+  local test=no
+  case "${1:-}" in
+    "") ;;
+    --test) test=yes ;;
+    *) usage_error "tools/install.sh takes --test or nothing, not '$1'" ;;
+  esac
+  check_system
+  mkdir -p "$TOOLS_DIR"
+  exec 8>"$TOOLS_DIR/install.lock"
+  flock 8  # a second ./x started meanwhile waits, then finds everything there
+  if [ "$test" = yes ]; then
+    install_packages tools/packages.txt tools/packages-test.txt
+    install_venv tools/requirements.txt tools/requirements-test.txt
+    install_grpcurl
+  else
+    install_packages tools/packages.txt
+    # A venv with the packages of tests serves a build too: never shrink it.
+    grep -q '^pytest==' "$VENV/winnow.stamp" 2>/dev/null &&
+      set -- tools/requirements.txt tools/requirements-test.txt || set -- tools/requirements.txt
+    install_venv "$@"
+  fi
+  install_googleapis
+}
+
+main "$@"
