@@ -19,7 +19,7 @@ class PageTokenWriter {
   PageTokenWriter(uint8_t kind, uint64_t filter_hash);
   PageTokenWriter& Add(int64_t number);
   PageTokenWriter& Add(std::string_view text);
-  std::string Finish() &&;
+  std::string Finish() const;
 
  private:
   std::string bytes_;

@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "services/platform/log.h"
+#include "services/platform/timestamp.h"
+#include "services/platform/utf8.h"
+
+namespace winnow {
+namespace {
+
+using google::protobuf::Struct;
+
+// What `write` left on standard error.
+template <typename F>
+std::string Captured(F write) {
+  ::testing::internal::CaptureStderr();
+  write();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+// One log line, read by a JSON parser that is not ours.
+Struct ParseLine(const std::string& line) {
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+  EXPECT_EQ(line.back(), '\n');
+  Struct parsed;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(line, &parsed).ok()) << line;
+  return parsed;
+}
+
+std::string Text(const Struct& line, const std::string& key) {
+  return line.fields().at(key).string_value();
+}
+
+TEST(Log, ALineIsOneJsonObject) {
+  const Struct line = ParseLine(Captured([] {
+    log::Warn("outbox is behind",
+              {{"rows", 42}, {"seconds", 1.5}, {"ok", false}, {"target", "dedup"}});
+  }));
+  EXPECT_TRUE(ParseTime(Text(line, "time")).ok());
+  EXPECT_EQ(Text(line, "level"), "warn");
+  EXPECT_EQ(Text(line, "msg"), "outbox is behind");
+  EXPECT_EQ(line.fields().at("rows").number_value(), 42);
+  EXPECT_EQ(line.fields().at("seconds").number_value(), 1.5);
+  EXPECT_FALSE(line.fields().at("ok").bool_value());
+  EXPECT_EQ(Text(line, "target"), "dedup");
+}
+
+TEST(Log, NothingInAFieldCanEndTheLineOrTheString) {
+  std::string every;
+  for (int c = 0; c < 128; ++c) every += static_cast<char>(c);
+  const Struct line = ParseLine(Captured([&] {
+    log::Info("x", {{"field", every}, {"ke\"y\n", "v"}});
+  }));
+  EXPECT_EQ(Text(line, "field"), every);
+  EXPECT_EQ(Text(line, "ke\"y\n"), "v");
+}
+
+TEST(Log, ControlCharactersAreNeverWrittenAsThemselves) {
+  const std::string line = Captured([] { log::Info("\x1b[31m red \x7f \r\n"); });
+  for (const char c : line.substr(0, line.size() - 1)) {
+    EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F) << line;
+  }
+}
+
+TEST(Log, BytesThatAreNotUtf8AreReplaced) {
+  const Struct line = ParseLine(Captured([] { log::Info("a\xFF\xC3(b"); }));
+  EXPECT_EQ(Text(line, "msg"), "a\xEF\xBF\xBD\xEF\xBF\xBD(b");
+}
+
+TEST(Log, NumbersThatJsonLacksAreNull) {
+  const Struct line = ParseLine(Captured([] {
+    log::Info("x", {{"nan", std::nan("")}, {"inf", HUGE_VAL}});
+  }));
+  EXPECT_TRUE(line.fields().at("nan").has_null_value());
+  EXPECT_TRUE(line.fields().at("inf").has_null_value());
+}
+
+TEST(Log, LinesBelowTheLevelAreNotWritten) {
+  log::SetLevel(log::Level::kWarn);
+  EXPECT_EQ(Captured([] { log::Info("quiet"); }), "");
+  EXPECT_NE(Captured([] { log::Error("loud"); }), "");
+  log::SetLevel(log::Level::kInfo);
+  EXPECT_EQ(Captured([] { log::Debug("quiet"); }), "");
+}
+
+TEST(Log, LevelsAreReadByName) {
+  EXPECT_EQ(*log::ParseLevel("debug"), log::Level::kDebug);
+  EXPECT_EQ(*log::ParseLevel("info"), log::Level::kInfo);
+  EXPECT_EQ(*log::ParseLevel("warn"), log::Level::kWarn);
+  EXPECT_EQ(*log::ParseLevel("error"), log::Level::kError);
+  EXPECT_EQ(ViolationsOf(log::ParseLevel("INFO").status()).size(), 1u);
+  EXPECT_FALSE(log::ParseLevel("").ok());
+}
+
+TEST(Utf8, EachMaximalBadPartBecomesOneReplacement) {
+  const std::string r = "\xEF\xBF\xBD";
+  EXPECT_EQ(ReplaceInvalidUtf8("plain \xED\x95\x9C"), "plain \xED\x95\x9C");
+  EXPECT_EQ(ReplaceInvalidUtf8("\xE1\x80"), r);  // cut off: one part
+  EXPECT_EQ(ReplaceInvalidUtf8("\xF0\x80\x80\x41"), r + r + r + "A");
+  EXPECT_EQ(ReplaceInvalidUtf8("\xED\xA0\x80"), r + r + r);  // a surrogate
+  EXPECT_EQ(ReplaceInvalidUtf8("\xF1\x80\x80\xE1\x80\xC2"
+                               "b"),
+            r + r + r + "b");
+  EXPECT_EQ(ReplaceInvalidUtf8(""), "");
+}
+
+}  // namespace
+}  // namespace winnow
