@@ -1,0 +1,77 @@
+"""Client of Winnow.
+
+connect() gives the clients of all services; README.md has examples.
+"""
+
+from winnow.client import DEFAULT_ADDRESS, Winnow, connect
+from winnow.collector_client import CollectorClient, Item, StoredItem
+from winnow.connection import Connection, Tls
+from winnow.dedup_client import Decision, DedupClient, Document, Duplicate, Stage, Verdict
+from winnow.errors import (
+    Aborted,
+    AlreadyExists,
+    Cancelled,
+    DeadlineExceeded,
+    FailedPrecondition,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+    Unimplemented,
+    Violation,
+    WinnowError,
+)
+from winnow.newsfeed_client import (
+    Article,
+    ArticleCategory,
+    ArticleFilter,
+    Category,
+    NewsFeedClient,
+    UpsertedArticle,
+    UpsertOutcome,
+)
+from winnow.retry import NO_RETRY, RetryPolicy
+
+__all__ = [
+    "DEFAULT_ADDRESS",
+    "NO_RETRY",
+    "Aborted",
+    "AlreadyExists",
+    "Article",
+    "ArticleCategory",
+    "ArticleFilter",
+    "Cancelled",
+    "Category",
+    "CollectorClient",
+    "Connection",
+    "DeadlineExceeded",
+    "Decision",
+    "DedupClient",
+    "Document",
+    "Duplicate",
+    "FailedPrecondition",
+    "Internal",
+    "InvalidArgument",
+    "Item",
+    "NewsFeedClient",
+    "NotFound",
+    "PermissionDenied",
+    "ResourceExhausted",
+    "RetryPolicy",
+    "Stage",
+    "StoredItem",
+    "Tls",
+    "Unauthenticated",
+    "Unavailable",
+    "Unimplemented",
+    "UpsertOutcome",
+    "UpsertedArticle",
+    "Verdict",
+    "Violation",
+    "Winnow",
+    "WinnowError",
+    "connect",
+]

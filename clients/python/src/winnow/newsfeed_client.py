@@ -1,0 +1,137 @@
+"""NewsFeedService: feeds that scroll without end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from winnow import paging
+from winnow.connection import Connection
+from winnow.errors import WinnowError, from_status
+from winnow.newsfeed.v1 import newsfeed_pb2, newsfeed_service_pb2
+from winnow.newsfeed.v1.newsfeed_service_pb2_grpc import NewsFeedServiceStub
+
+Article = newsfeed_pb2.Article
+ArticleCategory = newsfeed_pb2.ArticleCategory
+Category = newsfeed_pb2.Category
+ArticleFilter = newsfeed_service_pb2.ArticleFilter
+ListArticlesResponse = newsfeed_service_pb2.ListArticlesResponse
+ListCategoriesResponse = newsfeed_service_pb2.ListCategoriesResponse
+UpsertedArticle = newsfeed_service_pb2.UpsertedArticle
+UpsertOutcome = newsfeed_service_pb2.UpsertOutcome
+
+
+class NewsFeedClient:
+    """Typed calls of winnow.newsfeed.v1.NewsFeedService."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._stub = NewsFeedServiceStub(connection.channel)
+
+    def list_articles(
+        self,
+        *,
+        namespace: str = "",
+        category_id: str = "",
+        filter: ArticleFilter | None = None,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> ListArticlesResponse:
+        """One page of a feed, newest first. Keep the other arguments the same over a scroll."""
+        request = newsfeed_service_pb2.ListArticlesRequest(
+            namespace=namespace,
+            category_id=category_id,
+            filter=filter,
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return self._connection.unary(self._stub.ListArticles, request, timeout=timeout)
+
+    def articles(
+        self,
+        *,
+        namespace: str = "",
+        category_id: str = "",
+        filter: ArticleFilter | None = None,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> Iterator[Article]:
+        """A whole scroll, from the newest article (or `page_token`) to the last."""
+
+        def fetch(token: str) -> tuple[Sequence[Article], str]:
+            page = self.list_articles(
+                namespace=namespace,
+                category_id=category_id,
+                filter=filter,
+                page_size=page_size,
+                page_token=token,
+                timeout=timeout,
+            )
+            return page.articles, page.next_page_token
+
+        return paging.iterate(fetch, page_token)
+
+    def get_article(self, id: str, *, namespace: str = "", timeout: float | None = None) -> Article:
+        """Reads one article. Raises NotFound, also for a deleted one."""
+        request = newsfeed_service_pb2.GetArticleRequest(namespace=namespace, id=id)
+        return self._connection.unary(self._stub.GetArticle, request, timeout=timeout).article
+
+    def batch_upsert_articles(
+        self, articles: Sequence[Article], *, timeout: float | None = None
+    ) -> list[UpsertedArticle | WinnowError]:
+        """Stores up to 1,000 articles. They fail alone: a refused one's place holds its error."""
+        request = newsfeed_service_pb2.BatchUpsertArticlesRequest(articles=articles)
+        response = self._connection.unary(self._stub.BatchUpsertArticles, request, timeout=timeout)
+        return [
+            from_status(result.error) if result.HasField("error") else result.upserted
+            for result in response.results
+        ]
+
+    def delete_article(
+        self, id: str, *, namespace: str = "", timeout: float | None = None
+    ) -> Timestamp:
+        """Takes an article out of every feed; answers when it was deleted (first)."""
+        request = newsfeed_service_pb2.DeleteArticleRequest(namespace=namespace, id=id)
+        response = self._connection.unary(self._stub.DeleteArticle, request, timeout=timeout)
+        return response.delete_time
+
+    def create_category(self, category: Category, *, timeout: float | None = None) -> Category:
+        """Creates a category. Never tried again by itself: the second try would find the first's.
+
+        Raises AlreadyExists, NotFound (parent).
+        """
+        request = newsfeed_service_pb2.CreateCategoryRequest(category=category)
+        response = self._connection.unary(
+            self._stub.CreateCategory, request, timeout=timeout, idempotent=False
+        )
+        return response.category
+
+    def list_categories(
+        self,
+        *,
+        namespace: str = "",
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> ListCategoriesResponse:
+        """One page of the categories, by path."""
+        request = newsfeed_service_pb2.ListCategoriesRequest(
+            namespace=namespace, page_size=page_size, page_token=page_token
+        )
+        return self._connection.unary(self._stub.ListCategories, request, timeout=timeout)
+
+    def categories(
+        self, *, namespace: str = "", page_size: int = 0, timeout: float | None = None
+    ) -> Iterator[Category]:
+        """All categories, each before those below it. `timeout` is per page."""
+
+        def fetch(page_token: str) -> tuple[Sequence[Category], str]:
+            page = self.list_categories(
+                namespace=namespace, page_size=page_size, page_token=page_token, timeout=timeout
+            )
+            return page.categories, page.next_page_token
+
+        return paging.iterate(fetch)
