@@ -2,7 +2,8 @@
 # tools/install.sh leaves in .tools/googleapis (Debian does not ship those files).
 set(WINNOW_GOOGLEAPIS "${CMAKE_SOURCE_DIR}/.tools/googleapis" CACHE PATH "google/rpc/*.proto")
 if(NOT EXISTS "${WINNOW_GOOGLEAPIS}/google/rpc/status.proto")
-  message(FATAL_ERROR "google/rpc/status.proto is not in ${WINNOW_GOOGLEAPIS}: run tools/install.sh")
+  message(FATAL_ERROR
+    "google/rpc/status.proto is not in ${WINNOW_GOOGLEAPIS}: run tools/install.sh")
 endif()
 
 set(proto_out "${CMAKE_BINARY_DIR}/protos")

@@ -2,7 +2,7 @@
 # Installs what is missing to build and run Winnow on Debian 12, and nothing else; a second run
 # finds nothing to do. With --test also what tests and lint need.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
 
 GRPCURL_VERSION=v1.9.1  # the last one that Debian 12's Go 1.19 builds
@@ -29,9 +29,9 @@ missing_packages() {
 }
 
 check_system() {
-  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || die "this script installs
-Debian 12 packages, and this system has no apt-get. Install by hand what tools/packages*.txt name."
-  local id version
+  command -v apt-get >/dev/null || die "this script installs Debian 12 packages, and this system
+has no apt-get. Install by hand what tools/packages*.txt name."
+  local id
   id=$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}")
   [ "$id" = "debian 12" ] ||
     say "x: this is '$id', not Debian 12: package names and versions may not fit."
@@ -147,10 +147,12 @@ main() {
     install_grpcurl
   else
     install_packages tools/packages.txt
-    # A venv with the packages of tests serves a build too: never shrink it.
-    grep -q '^pytest==' "$VENV/winnow.stamp" 2>/dev/null &&
-      set -- tools/requirements.txt tools/requirements-test.txt || set -- tools/requirements.txt
-    install_venv "$@"
+    # A virtual environment with the packages of tests serves a build too: never shrink it.
+    if grep -q '^pytest==' "$VENV/winnow.stamp" 2>/dev/null; then
+      install_venv tools/requirements.txt tools/requirements-test.txt
+    else
+      install_venv tools/requirements.txt
+    fi
   fi
   install_googleapis
 }

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by x and the scripts of this folder, never run: an environment to rely on, messages,
 # retries. The working directory is the repository's root when this is read.
 
@@ -31,6 +32,9 @@ retry() {
   return 1
 }
 
+# in_git: whether this tree is a git checkout that git can read (a tarball is not).
+in_git() { git rev-parse --git-dir >/dev/null 2>&1; }
+
 # need_own <folder>...: a folder that another user (root, often) made stops every later step with
 # a puzzling error; say it here.
 need_own() {
@@ -62,6 +66,8 @@ normalise_environment() {
   # here reads this one checkout, so for these commands it may.
   local n="${GIT_CONFIG_COUNT:-0}"
   export GIT_CONFIG_COUNT=$((n + 1)) "GIT_CONFIG_KEY_$n=safe.directory" "GIT_CONFIG_VALUE_$n=*"
+  export MYPY_CACHE_DIR="$PWD/$CACHE_DIR/mypy" RUFF_CACHE_DIR="$PWD/$CACHE_DIR/ruff"
+  export PYTHONDONTWRITEBYTECODE=1 PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -p no:cacheprovider"
   export CCACHE_DIR="${CCACHE_DIR:-$PWD/$CACHE_DIR/ccache}"
   # Another path, as a fresh clone has, must still hit.
   export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-1}"

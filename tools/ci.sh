@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# ./x ci: lint, every suite, the sanitizers, clang-tidy on what changed. Runs all phases and then
+# tells how long each took and which failed.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+. tools/lib.sh
+. tools/cmake.sh
+
+exec </dev/null
+REPEAT=(--repeat until-pass:3)
+times=()
+failed=()
+reruns=()
+
+# phase <name> <command>...
+phase() {
+  local name="$1" start="$SECONDS" verdict=ok
+  shift
+  printf '\n######## %s\n' "$name"
+  "$@" || { verdict=FAILED && failed+=("$name"); }
+  times+=("$(printf '%-12s %5d s  %s' "$name" $((SECONDS - start)) "$verdict")")
+}
+
+# note_reruns <preset>: a suite that passed only when run again hides a defect.
+note_reruns() {
+  local suite
+  while read -r suite; do reruns+=("$1: $suite"); done < <(suites_run_again "$1")
+}
+
+build_all() { build release all; }
+
+suites() {
+  local status=0
+  run_suites release "${REPEAT[@]}" || status=$?
+  note_reruns release
+  return "$status"
+}
+
+sanitize() {
+  local status=0
+  tools/sanitize.sh "${REPEAT[@]}" || status=$?
+  [ ! -f build/asan/ctest.log ] || note_reruns asan
+  return "$status"
+}
+
+summary() {
+  printf '\n######## summary\n'
+  printf '%s\n' "${times[@]}"
+  if [ "${#reruns[@]}" -gt 0 ]; then
+    printf '\n!!!! a try failed and the suite was run again, a defect to mend:\n'
+    printf '!!!!   %s\n' "${reruns[@]}"
+  fi
+  [ "${#failed[@]}" -eq 0 ] || die "failed: ${failed[*]}"
+  printf '\nci: all phases passed in %d s\n' "$SECONDS"
+}
+
+# needed_phase <name> <command>...: the phases after it are senseless without it.
+needed_phase() {
+  phase "$@"
+  [ "${#failed[@]}" -eq 0 ] || [ "${failed[-1]}" != "$1" ] || summary
+}
+
+needed_phase install tools/install.sh --test
+phase lint tools/lint.sh
+needed_phase build build_all
+phase suites suites
+phase python tools/python.sh test
+phase sanitize sanitize
+phase clang-tidy tools/tidy.sh
+summary
