@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "services/platform/clock.h"
 #include "services/platform/events/delivery.h"
 
 namespace winnow::events {

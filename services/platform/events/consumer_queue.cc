@@ -1,0 +1,190 @@
+#include "services/platform/events/consumer_queue.h"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+
+#include "services/platform/log.h"
+
+namespace winnow::events {
+namespace {
+
+using std::chrono::steady_clock;
+
+Counter& CounterOf(Metrics& metrics, const Consumer& consumer, const char* what, const char* help) {
+  return metrics.GetCounter("winnow_events_" + std::string(what) + "_total", help,
+                            {{"service", consumer.service}, {"event", consumer.event}});
+}
+
+}  // namespace
+
+bool Pending::Finish(std::vector<DeadLetter> dead, Settled& settled) {
+  const std::lock_guard lock(mutex_);
+  std::move(dead.begin(), dead.end(), std::back_inserter(dead_));
+  if (--remaining_ > 0) return false;
+  settled = {id_, std::move(dead_)};
+  return true;
+}
+
+ConsumerQueue::ConsumerQueue(Consumer consumer, const InProcessOptions& options, Metrics& metrics)
+    : consumer_(std::move(consumer)),
+      options_(options),
+      delivered_(
+          CounterOf(metrics, consumer_, "delivered", "Events that their consumer has done.")),
+      retried_(CounterOf(metrics, consumer_, "retried", "Deliveries that are to come again.")),
+      dead_(CounterOf(metrics, consumer_, "dead", "Events that became dead letters.")),
+      random_(std::random_device{}()) {}
+
+ConsumerQueue::~ConsumerQueue() { Stop(); }
+
+void ConsumerQueue::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void ConsumerQueue::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ConsumerQueue::Push(std::vector<Delivery> deliveries) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::move(deliveries.begin(), deliveries.end(), std::back_inserter(ready_));
+  }
+  changed_.notify_all();
+}
+
+bool ConsumerQueue::Idle() const {
+  const std::lock_guard lock(mutex_);
+  return ready_.empty() && !delivering_;
+}
+
+uint64_t ConsumerQueue::begun() const {
+  const std::lock_guard lock(mutex_);
+  return begun_;
+}
+
+void ConsumerQueue::Run() {
+  while (true) {
+    std::vector<Delivery> batch = TakeBatch();
+    if (batch.empty()) return;
+    std::vector<Envelope> envelopes;
+    envelopes.reserve(batch.size());
+    for (Delivery& delivery : batch) envelopes.push_back(std::move(delivery.envelope));
+    bool threw = false;
+    const std::vector<Status> statuses = Deliver(envelopes, threw);
+    for (size_t i = 0; i < batch.size(); ++i) batch[i].envelope = std::move(envelopes[i]);
+    Settle(std::move(batch), statuses, threw);
+  }
+}
+
+// Empty when the queue stops.
+std::vector<Delivery> ConsumerQueue::TakeBatch() {
+  const auto limit = static_cast<size_t>(std::max(1, consumer_.max_batch));
+  std::unique_lock lock(mutex_);
+  delivering_ = false;
+  while (!stopping_) {
+    for (const auto now = steady_clock::now(); !waiting_.empty();) {
+      if (waiting_.begin()->first > now) break;
+      ready_.push_front(std::move(waiting_.extract(waiting_.begin()).mapped()));
+    }
+    if (!ready_.empty()) break;
+    if (waiting_.empty()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, waiting_.begin()->first);
+    }
+  }
+  std::vector<Delivery> batch;
+  while (!stopping_ && !ready_.empty() && batch.size() < limit) {
+    if (ready_.front().alone && !batch.empty()) break;
+    batch.push_back(std::move(ready_.front()));
+    ready_.pop_front();
+    if (batch.back().alone) break;
+  }
+  delivering_ = !batch.empty();
+  begun_ += batch.empty() ? 0 : 1;
+  return batch;
+}
+
+std::vector<Status> ConsumerQueue::Deliver(std::span<const Envelope> envelopes, bool& threw) {
+  try {
+    std::vector<Status> statuses = consumer_.deliver(envelopes);
+    if (statuses.size() == envelopes.size()) return statuses;
+    log::Error("consumer answered another number of events than it was given",
+               {{"service", consumer_.service},
+                {"event", consumer_.event},
+                {"given", envelopes.size()},
+                {"answered", statuses.size()}});
+  } catch (const std::exception& e) {
+    log::Error("consumer threw", {{"service", consumer_.service},
+                                  {"event", consumer_.event},
+                                  {"what", std::string(e.what())}});
+  }
+  threw = true;
+  return std::vector<Status>(envelopes.size(), Internal("the consumer failed with an exception"));
+}
+
+// Whether the event is to come again, and if so prepares it for that.
+bool ConsumerQueue::Again(Delivery& delivery, const Status& status, bool threw) {
+  if (threw && !delivery.alone) {
+    delivery.alone = true;
+    return true;
+  }
+  const Verdict verdict = VerdictOf(status);
+  if (verdict == Verdict::kRetry) ++delivery.tries;
+  return verdict == Verdict::kRetryLater ||
+         (verdict == Verdict::kRetry && delivery.tries < options_.max_deliveries);
+}
+
+void ConsumerQueue::Settle(std::vector<Delivery> batch, const std::vector<Status>& statuses,
+                           bool threw) {
+  std::map<Relay*, std::vector<Settled>> settled;
+  std::vector<Delivery> again;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    Delivery& delivery = batch[i];
+    ++delivery.deliveries;
+    std::vector<DeadLetter> dead;
+    if (!statuses[i].ok()) {
+      if (Again(delivery, statuses[i], threw)) {
+        again.push_back(std::move(delivery));
+        continue;
+      }
+      dead.push_back({consumer_.service, statuses[i].ToString(), delivery.deliveries});
+      dead_.Increment();
+      log::Warn("event is a dead letter", {{"service", consumer_.service},
+                                           {"event", consumer_.event},
+                                           {"event_id", delivery.envelope.id()},
+                                           {"deliveries", delivery.deliveries}});
+    } else {
+      delivered_.Increment();
+    }
+    Settled row;
+    if (delivery.pending->Finish(std::move(dead), row)) {
+      settled[&delivery.pending->relay()].push_back(std::move(row));
+    }
+  }
+  for (auto& [relay, rows] : settled) relay->Settle(std::move(rows));
+  if (again.empty()) return;
+  retried_.Increment(static_cast<double>(again.size()));
+  const auto now = steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  for (Delivery& delivery : again) {
+    const auto due = now + Backoff(delivery.deliveries);
+    waiting_.emplace(due, std::move(delivery));
+  }
+}
+
+std::chrono::milliseconds ConsumerQueue::Backoff(int deliveries) {
+  auto delay = options_.first_backoff;
+  for (int i = 1; i < deliveries && delay < options_.max_backoff; ++i) delay *= 2;
+  delay = std::min(delay, options_.max_backoff);
+  std::uniform_int_distribution<int64_t> part(delay.count() / 2, delay.count());
+  return std::chrono::milliseconds(part(random_));
+}
+
+}  // namespace winnow::events

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "services/platform/events/transport.h"
+#include "services/platform/metrics.h"
+#include "services/platform/postgres/pool.h"
+
+namespace winnow::events {
+
+struct InProcessOptions {
+  int max_deliveries = 20;  // Events.max_deliveries of the config
+  // An event that is to come again waits first_backoff, then twice as long each time up to
+  // max_backoff, less up to a half at random.
+  std::chrono::milliseconds first_backoff{100};
+  std::chrono::milliseconds max_backoff{10'000};
+  // How often an outbox is looked at without a Wake.
+  std::chrono::milliseconds poll_interval{100};
+  // Of several processes on one schema one drains it; after a crash of that one another takes over
+  // within this time.
+  std::chrono::milliseconds lease{5'000};
+};
+
+// Events go from the outboxes to consumers of this process; "inprocess:". A row leaves its outbox
+// when every consumer of its event here has it done or dead-lettered; one that nobody here consumes
+// leaves at once. After a restart what was not done is delivered again.
+class InProcessTransport final : public Transport {
+ public:
+  // `pool` and `metrics` outlive the transport.
+  InProcessTransport(pg::Pool& pool, Metrics& metrics, InProcessOptions options);
+  ~InProcessTransport() override;  // stops at once if Stop was not called
+
+  void AddConsumer(Consumer consumer) override;
+  void AddProducer(const std::string& schema) override;
+  Status Start() override;
+  // Also delivers what is still in the outboxes, as far as the deadline allows. Events that wait
+  // for another try stay. Ends later than `deadline` only by the delivery that is running then.
+  void Stop(Deadline deadline) override;
+  void Wake(const std::string& schema) override;
+  Status Check() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace winnow::events

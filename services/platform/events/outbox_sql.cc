@@ -1,0 +1,101 @@
+#include "services/platform/events/outbox_sql.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace winnow::events {
+namespace {
+
+constexpr std::string_view kAppend =
+    "INSERT INTO {schema}.outbox (event, envelope)"
+    " SELECT event, envelope FROM unnest($1::text[], $2::bytea[]) AS e(event, envelope)";
+
+// A multirange holds thousands of ids in a few bytes and is searched in log time; an array of them
+// would be walked for each row.
+constexpr std::string_view kRead =
+    "SELECT id, event, envelope FROM {schema}.outbox"
+    " WHERE NOT ($1::int8multirange @> id) ORDER BY id LIMIT $2::integer";
+
+constexpr std::string_view kRemove = "DELETE FROM {schema}.outbox WHERE id = ANY($1::bigint[])";
+
+constexpr std::string_view kBury =
+    "INSERT INTO {schema}.dead_letters"
+    " (outbox_id, consumer, event, envelope, reason, deliveries, create_time)"
+    " SELECT o.id, d.consumer, o.event, o.envelope, d.reason, d.deliveries, o.create_time"
+    " FROM unnest($1::bigint[], $2::text[], $3::text[], $4::integer[])"
+    "   AS d(id, consumer, reason, deliveries)"
+    " JOIN {schema}.outbox o ON o.id = d.id"
+    " ON CONFLICT (outbox_id, consumer) DO NOTHING";
+
+// Free when it ended, and when its holder took it before the last start of the server: that holder
+// has lost its connections, and most likely ended with the server.
+constexpr std::string_view kTake =
+    "INSERT INTO {schema}.outbox_lease AS l (holder, renew_time, expire_time)"
+    " VALUES ($1::uuid, clock_timestamp(), clock_timestamp() + $2::bigint * interval '1 ms')"
+    " ON CONFLICT (only_row) DO UPDATE SET holder = excluded.holder,"
+    "   renew_time = excluded.renew_time, expire_time = excluded.expire_time"
+    " WHERE l.holder = excluded.holder OR l.expire_time < clock_timestamp()"
+    "   OR l.renew_time < pg_postmaster_start_time()"
+    " RETURNING 1";
+
+constexpr std::string_view kRelease =
+    "UPDATE {schema}.outbox_lease SET expire_time = '-infinity' WHERE holder = $1::uuid";
+
+constexpr std::string_view kBacklog =
+    "SELECT count(*) AS depth,"
+    " coalesce(extract(epoch FROM clock_timestamp() - min(create_time)), 0)::float8 AS age_seconds"
+    " FROM (SELECT create_time FROM {schema}.outbox ORDER BY id LIMIT $1::integer) AS oldest";
+
+// Owns the text that the statements of one schema point into.
+struct Entry {
+  std::deque<std::string> texts;
+  OutboxSql sql;
+};
+
+const char* Keep(Entry& entry, std::string text) {
+  return entry.texts.emplace_back(std::move(text)).c_str();
+}
+
+std::unique_ptr<Entry> MakeEntry(const std::string& schema) {
+  auto entry = std::make_unique<Entry>();
+  const auto make = [&](std::string_view name, std::string_view text) {
+    const char* full_name = Keep(*entry, schema + ".outbox_" + std::string(name));
+    return pg::Statement{full_name, Keep(*entry, WithSchema(text, schema))};
+  };
+  entry->sql = {
+      .append = make("append", kAppend),
+      .read = make("read", kRead),
+      .remove = make("remove", kRemove),
+      .bury = make("bury", kBury),
+      .take = make("take", kTake),
+      .release = make("release", kRelease),
+      .backlog = make("backlog", kBacklog),
+  };
+  return entry;
+}
+
+}  // namespace
+
+const OutboxSql& SqlOf(const std::string& schema) {
+  static std::mutex mutex;
+  static auto& entries = *new std::map<std::string, std::unique_ptr<Entry>>;
+  const std::lock_guard lock(mutex);
+  auto& entry = entries[schema];
+  if (entry == nullptr) entry = MakeEntry(schema);
+  return entry->sql;
+}
+
+std::string WithSchema(std::string_view text, std::string_view schema) {
+  constexpr std::string_view kMark = "{schema}";
+  std::string out;
+  for (size_t at = text.find(kMark); at != std::string_view::npos; at = text.find(kMark)) {
+    out += text.substr(0, at);
+    out += schema;
+    text.remove_prefix(at + kMark.size());
+  }
+  return out += text;
+}
+
+}  // namespace winnow::events

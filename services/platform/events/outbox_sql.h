@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "services/platform/postgres/session.h"
+
+// The statements over the outbox of one schema.
+namespace winnow::events {
+
+struct OutboxSql {
+  pg::Statement append;   // events text[], envelopes bytea[]
+  pg::Statement read;     // ids in flight as int8multirange, most to read
+  pg::Statement remove;   // ids bigint[]
+  pg::Statement bury;     // ids, consumers, reasons, deliveries: arrays of one length
+  pg::Statement take;     // holder, lease in ms: a row when it is held now
+  pg::Statement release;  // holder
+  pg::Statement backlog;  // most to count
+};
+
+// Lives as long as the process, as prepared statements need.
+const OutboxSql& SqlOf(const std::string& schema);
+
+// `text` with each "{schema}" replaced.
+std::string WithSchema(std::string_view text, std::string_view schema);
+
+}  // namespace winnow::events
