@@ -64,7 +64,6 @@ needed_phase install tools/install.sh --test
 phase lint tools/lint.sh
 needed_phase build build_all
 phase suites suites
-phase python tools/python.sh test
 phase sanitize sanitize
 phase clang-tidy tools/tidy.sh
 summary

@@ -8,5 +8,4 @@ tools/install.sh --test
 find services tests -type f \( -name '*.h' -o -name '*.cc' \) -print0 |
   xargs -0 -r clang-format -i
 "$VENV/bin/buf" format -w
-"$VENV/bin/python" -m ruff format --quiet .
-"$VENV/bin/python" -m ruff check --quiet --fix .
+tools/python.sh format

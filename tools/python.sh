@@ -1,43 +1,33 @@
 #!/usr/bin/env bash
-# The Python parts: tools/python.sh stubs|lint|test. Stubs are generated into build/python, which
-# is on the path of mypy and of the tests, and never committed.
+# The Python parts: tools/python.sh lint|format|stubs. Their tests are suites of ctest.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
 
-CLIENT=clients/python
-STUBS=build/python
-
 python() { "$VENV/bin/python" "$@"; }
 
-stubs() {
-  local files
-  mapfile -t files < <(cd protos && find winnow -name '*.proto' | sort)
-  rm -rf "$STUBS"
-  mkdir -p "$STUBS"
-  PATH="$PWD/$VENV/bin:$PATH" python -m grpc_tools.protoc -Iprotos -I"$TOOLS_DIR/googleapis" \
-    --python_out="$STUBS" --grpc_python_out="$STUBS" --mypy_out=quiet:"$STUBS" \
-    --mypy_grpc_out=quiet:"$STUBS" "${files[@]}"
-}
-
-lint() {
-  python -m ruff check .
-  python -m ruff format --check .
-  MYPYPATH=tests/tidy python -m mypy --strict tests/tidy tools
-  [ -e "$CLIENT/pyproject.toml" ] || return 0
-  stubs
-  MYPYPATH="$STUBS" python -m mypy --config-file "$CLIENT/pyproject.toml" "$CLIENT"
-}
-
-run_tests() {
-  [ -e "$CLIENT/pyproject.toml" ] || return 0
-  step "Python client"
-  stubs
-  PYTHONPATH="$STUBS:$CLIENT/src" python -m pytest "$CLIENT" -q
+# on_sources <ruff argument>...: ruff on every Python file of ours.
+on_sources() {
+  find clients tests tools -name '*.py' -not -path '*/target/*' -print0 |
+    xargs -0 -r "$VENV/bin/python" -m ruff "$@"
 }
 
 case "${1:-}" in
-  stubs | lint) "$1" ;;
-  test) run_tests ;;
-  *) usage_error "tools/python.sh takes stubs, lint or test, not '${1:-}'" ;;
+  lint)
+    on_sources check --quiet
+    on_sources format --check --quiet
+    # The client is checked with its stubs, by its own suite.
+    MYPYPATH=tests/tidy python -m mypy --strict tests/tidy tools
+    ;;
+  format)
+    on_sources check --quiet --fix
+    on_sources format --quiet
+    ;;
+  stubs)
+    [ -e clients/python/generate_stubs.py ] || exit 0
+    rm -rf build/python
+    python clients/python/generate_stubs.py --out build/python
+    say "Python stubs: build/python"
+    ;;
+  *) usage_error "tools/python.sh takes lint, format or stubs, not '${1:-}'" ;;
 esac

@@ -1,22 +1,19 @@
 #!/usr/bin/env bash
-# ./x test [REGEX] | --label LABEL: build release, run the suites, then the Python client's tests.
+# ./x test [REGEX] | --label LABEL: build release and run the suites, the Python client's included.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
 . tools/cmake.sh
 
 select=()
-python=yes
 case "$#:${1:-}" in
   0:) ;;
   2:--label)
     select=(-L "^$2\$")
-    python=no
     ;;
   1:-* | 2:*) usage_error "test takes one regular expression on suite names, not '$*'" ;;
   1:*)
     select=(-R "$1")
-    python=no
     ;;
   *) usage_error "test takes at most one argument, not '$*'" ;;
 esac
@@ -25,4 +22,3 @@ tools/install.sh --test
 build release all
 step "suites"
 run_suites release "${select[@]}"
-[ "$python" = no ] || tools/python.sh test

@@ -23,99 +23,101 @@ PLATFORM_OF_HANDLERS = r"services/platform/(?!grpc/)[a-z_0-9/]+\.h|services/plat
 
 # What each role may include beside the headers of its own service that OWN names.
 ALLOWED = {
-  "domain": f"{STANDARD}|{PURE}",
-  "store": f"{STANDARD}|{PURE}|services/platform/(uuid|embedded|log|metrics)\\.h"
-  r"|services/platform/postgres/[a-z_]+\.h|services/platform/events/outbox\.h"
-  r"|winnow/events/v1/events\.pb\.h",
-  "convert": f"{STANDARD}|{PURE}|{MESSAGES}|services/platform/(timestamp|page_token|uuid)\\.h",
-  "handlers": f"{STANDARD}|{PLATFORM_OF_HANDLERS}|{MESSAGES}",
-  "worker": f"{STANDARD}|{PLATFORM_OF_HANDLERS}|{MESSAGES}",
-  "service": f"{STANDARD}|grpcpp/.*|services/platform/.*|google/.*|winnow/.*",
+    "domain": f"{STANDARD}|{PURE}",
+    "store": f"{STANDARD}|{PURE}|services/platform/(uuid|embedded|log|metrics)\\.h"
+    r"|services/platform/postgres/[a-z_]+\.h|services/platform/events/outbox\.h"
+    r"|winnow/events/v1/events\.pb\.h",
+    "convert": f"{STANDARD}|{PURE}|{MESSAGES}|services/platform/(timestamp|page_token|uuid)\\.h",
+    "handlers": f"{STANDARD}|{PLATFORM_OF_HANDLERS}|{MESSAGES}",
+    "worker": f"{STANDARD}|{PLATFORM_OF_HANDLERS}|{MESSAGES}",
+    "service": f"{STANDARD}|grpcpp/.*|services/platform/.*|google/.*|winnow/.*",
 }
 # Which roles of its own service each role may know.
 OWN = {
-  "domain": {"domain"},
-  "store": {"domain", "store"},
-  "convert": {"domain", "convert"},
-  "handlers": {"domain", "store", "convert", "handlers", "worker"},
-  "worker": {"domain", "store", "convert", "handlers", "worker"},
-  "service": {"domain", *ROLES},
+    "domain": {"domain"},
+    "store": {"domain", "store"},
+    "convert": {"domain", "convert"},
+    "handlers": {"domain", "store", "convert", "handlers", "worker"},
+    "worker": {"domain", "store", "convert", "handlers", "worker"},
+    "service": {"domain", *ROLES},
 }
 HINT = {
-  "domain": "domain rules know std and platform/{status,clock,text,hash,url}.h only",
-  "store": "a store knows its domain and platform/postgres",
-  "convert": "convert knows its domain and its own messages",
-  "handlers": "handlers know no gRPC library, no driver and no other service",
-  "worker": "workers know no gRPC library, no driver and no other service",
-  "service": "service wires its own folder, the platform and stubs",
+    "domain": "domain rules know std and platform/{status,clock,text,hash,url}.h only",
+    "store": "a store knows its domain and platform/postgres",
+    "convert": "convert knows its domain and its own messages",
+    "handlers": "handlers know no gRPC library, no driver and no other service",
+    "worker": "workers know no gRPC library, no driver and no other service",
+    "service": "service wires its own folder, the platform and stubs",
 }
 
 
 def role_of(path: str) -> str:
-  stem = PurePosixPath(path).name.split(".")[0]
-  return next((role for role in ROLES if stem == role or stem.startswith(f"{role}_")), "domain")
+    stem = PurePosixPath(path).name.split(".")[0]
+    return next((role for role in ROLES if stem == role or stem.startswith(f"{role}_")), "domain")
 
 
 def service_of(path: str) -> str | None:
-  match = re.match(r"services/(\w+)/", path)
-  return match[1] if match and match[1] in SERVICES else None
+    match = re.match(r"services/(\w+)/", path)
+    return match[1] if match and match[1] in SERVICES else None
 
 
 def judge_service(source: Source, service: str, included: str) -> str | None:
-  role = role_of(source.path)
-  other = service_of(included)
-  if other is not None and other != service:
-    return f"{service} may not know services/{other}: they talk by events and stubs"
-  if other == service:
-    known = role_of(included)
-    return None if known in OWN[role] else f"{role} may not know {known}: {HINT[role]}"
-  allowed = ALLOWED[role].replace("{service}", service)
-  if re.fullmatch(allowed, included) and not (
-    included.endswith(".grpc.pb.h") and role != "service"
-  ):
-    return None
-  return HINT[role]
+    role = role_of(source.path)
+    other = service_of(included)
+    if other is not None and other != service:
+        return f"{service} may not know services/{other}: they talk by events and stubs"
+    if other == service:
+        known = role_of(included)
+        return None if known in OWN[role] else f"{role} may not know {known}: {HINT[role]}"
+    allowed = ALLOWED[role].replace("{service}", service)
+    if re.fullmatch(allowed, included) and not (
+        included.endswith(".grpc.pb.h") and role != "service"
+    ):
+        return None
+    return HINT[role]
 
 
 def judge_platform(source: Source, included: str) -> str | None:
-  if re.match(r"services/(?!platform/)", included):
-    return "the platform knows no service"
-  if re.match(r"winnow/(?!(common|config|events)/)", included):
-    return "the platform knows the common, config and events protos only"
-  if included.startswith("grpcpp/") and not source.path.startswith("services/platform/grpc/"):
-    return "grpcpp stays in services/platform/grpc"
-  if re.match(r"pqxx/|libpq", included) and "/postgres/" not in source.path:
-    return "PostgreSQL drivers stay in services/platform/postgres"
-  return None
+    if re.match(r"services/(?!platform/)", included):
+        return "the platform knows no service"
+    if re.match(r"winnow/(?!(common|config|events)/)", included):
+        return "the platform knows the common, config and events protos only"
+    if included.startswith("grpcpp/") and not source.path.startswith("services/platform/grpc/"):
+        return "grpcpp stays in services/platform/grpc"
+    if re.match(r"pqxx/|libpq", included) and "/postgres/" not in source.path:
+        return "PostgreSQL drivers stay in services/platform/postgres"
+    return None
 
 
 def judge_app(included: str) -> str | None:
-  service = service_of(included)
-  if service is not None and included != f"services/{service}/service.h":
-    return "of a service, app knows service.h alone"
-  return None
+    service = service_of(included)
+    if service is not None and included != f"services/{service}/service.h":
+        return "of a service, app knows service.h alone"
+    return None
 
 
 def judge(source: Source, included: str, quoted: bool) -> str | None:
-  if quoted and not re.match(r"(services|tests|winnow|google|absl)/", included):
-    return "quoted includes are rooted at the repository: services/..., winnow/..."
-  if included.startswith("absl/") and not source.path.startswith(("services/platform/", "tests/")):
-    return "absl comes through services/platform/status.h alone"
-  service = service_of(source.path)
-  if service is not None:
-    return judge_service(source, service, included)
-  if source.path.startswith("services/platform/"):
-    return judge_platform(source, included)
-  if source.path.startswith("services/app/"):
-    return judge_app(included)
-  return None
+    if quoted and not re.match(r"(services|tests|winnow|google|absl)/", included):
+        return "quoted includes are rooted at the repository: services/..., winnow/..."
+    if included.startswith("absl/") and not source.path.startswith(
+        ("services/platform/", "tests/")
+    ):
+        return "absl comes through services/platform/status.h alone"
+    service = service_of(source.path)
+    if service is not None:
+        return judge_service(source, service, included)
+    if source.path.startswith("services/platform/"):
+        return judge_platform(source, included)
+    if source.path.startswith("services/app/"):
+        return judge_app(included)
+    return None
 
 
 def check(source: Source) -> Iterator[Finding]:
-  if not source.is_cpp:
-    return
-  for match in INCLUDE.finditer(source.text):
-    message = judge(source, match[2], match[1] == '"')
-    if message:
-      line = line_of(source.text, match.start(2))
-      yield Finding(source.path, line, "include", f"{match[2]}: {message}")
+    if not source.is_cpp:
+        return
+    for match in INCLUDE.finditer(source.text):
+        message = judge(source, match[2], match[1] == '"')
+        if message:
+            line = line_of(source.text, match.start(2))
+            yield Finding(source.path, line, "include", f"{match[2]}: {message}")

@@ -15,245 +15,269 @@ DOMAIN = "services/dedup/overlap.cc"
 
 
 def rules_hit(path: str, text: str) -> set[str]:
-  return {finding.rule for finding in tidy.judge(Source(path, text))}
+    return {finding.rule for finding in tidy.judge(Source(path, text))}
 
 
 def include_findings(path: str, included: str) -> list[str]:
-  return [finding.message for finding in includes.check(Source(path, f"#include {included}\n"))]
+    return [finding.message for finding in includes.check(Source(path, f"#include {included}\n"))]
 
 
 class IncludeTable(unittest.TestCase):
-  def assert_allowed(self, path: str, *included: str) -> None:
-    for header in included:
-      self.assertEqual([], include_findings(path, header), f"{path} includes {header}")
+    def assert_allowed(self, path: str, *included: str) -> None:
+        for header in included:
+            self.assertEqual([], include_findings(path, header), f"{path} includes {header}")
 
-  def assert_refused(self, path: str, *included: str) -> None:
-    for header in included:
-      self.assertTrue(include_findings(path, header), f"{path} includes {header}")
+    def assert_refused(self, path: str, *included: str) -> None:
+        for header in included:
+            self.assertTrue(include_findings(path, header), f"{path} includes {header}")
 
-  def test_domain_knows_std_and_the_pure_platform(self) -> None:
-    self.assert_allowed(
-      DOMAIN,
-      "<vector>",
-      '"services/platform/status.h"',
-      '"services/dedup/index/token_index.h"',
-    )
-    self.assert_refused(
-      DOMAIN,
-      "<pqxx/pqxx>",
-      '"absl/status/status.h"',
-      '"services/platform/postgres/session.h"',
-      '"winnow/dedup/v1/dedup.pb.h"',
-      '"services/dedup/store.h"',
-    )
+    def test_domain_knows_std_and_the_pure_platform(self) -> None:
+        self.assert_allowed(
+            DOMAIN,
+            "<vector>",
+            '"services/platform/status.h"',
+            '"services/dedup/index/token_index.h"',
+        )
+        self.assert_refused(
+            DOMAIN,
+            "<pqxx/pqxx>",
+            '"absl/status/status.h"',
+            '"services/platform/postgres/session.h"',
+            '"winnow/dedup/v1/dedup.pb.h"',
+            '"services/dedup/store.h"',
+        )
 
-  def test_store_knows_postgres_and_its_domain(self) -> None:
-    self.assert_allowed(
-      STORE, '"services/platform/postgres/session.h"', '"services/dedup/overlap.h"'
-    )
-    self.assert_refused(
-      STORE, "<pqxx/pqxx>", '"services/dedup/convert.h"', '"winnow/dedup/v1/dedup.pb.h"'
-    )
+    def test_store_knows_postgres_and_its_domain(self) -> None:
+        self.assert_allowed(
+            STORE, '"services/platform/postgres/session.h"', '"services/dedup/overlap.h"'
+        )
+        self.assert_refused(
+            STORE, "<pqxx/pqxx>", '"services/dedup/convert.h"', '"winnow/dedup/v1/dedup.pb.h"'
+        )
 
-  def test_convert_knows_its_own_messages_and_no_stub(self) -> None:
-    path = "services/dedup/convert.h"
-    self.assert_allowed(path, '"winnow/dedup/v1/dedup_service.pb.h"', '"google/rpc/status.pb.h"')
-    self.assert_refused(
-      path,
-      '"winnow/dedup/v1/dedup_service.grpc.pb.h"',
-      '"winnow/newsfeed/v1/newsfeed.pb.h"',
-      '"services/dedup/store.h"',
-    )
+    def test_convert_knows_its_own_messages_and_no_stub(self) -> None:
+        path = "services/dedup/convert.h"
+        self.assert_allowed(
+            path, '"winnow/dedup/v1/dedup_service.pb.h"', '"google/rpc/status.pb.h"'
+        )
+        self.assert_refused(
+            path,
+            '"winnow/dedup/v1/dedup_service.grpc.pb.h"',
+            '"winnow/newsfeed/v1/newsfeed.pb.h"',
+            '"services/dedup/store.h"',
+        )
 
-  def test_handlers_and_workers_know_no_driver_and_no_grpc(self) -> None:
-    for path in ("services/dedup/handlers.cc", "services/dedup/worker_tail.cc"):
-      self.assert_allowed(
-        path,
-        '"services/platform/grpc/call.h"',
-        '"services/platform/postgres/pool.h"',
-        '"services/dedup/store.h"',
-      )
-      self.assert_refused(
-        path,
-        "<grpcpp/grpcpp.h>",
-        "<pqxx/pqxx>",
-        '"services/platform/grpc/binder.h"',
-        '"winnow/dedup/v1/dedup_service.grpc.pb.h"',
-      )
+    def test_handlers_and_workers_know_no_driver_and_no_grpc(self) -> None:
+        for path in ("services/dedup/handlers.cc", "services/dedup/worker_tail.cc"):
+            self.assert_allowed(
+                path,
+                '"services/platform/grpc/call.h"',
+                '"services/platform/postgres/pool.h"',
+                '"services/dedup/store.h"',
+            )
+            self.assert_refused(
+                path,
+                "<grpcpp/grpcpp.h>",
+                "<pqxx/pqxx>",
+                '"services/platform/grpc/binder.h"',
+                '"winnow/dedup/v1/dedup_service.grpc.pb.h"',
+            )
 
-  def test_service_knows_stubs_of_its_peers_and_not_their_folder(self) -> None:
-    path = "services/dedup/service.cc"
-    self.assert_allowed(path, '"winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"')
-    self.assert_refused(path, '"services/newsfeed/service.h"')
+    def test_service_knows_stubs_of_its_peers_and_not_their_folder(self) -> None:
+        path = "services/dedup/service.cc"
+        self.assert_allowed(path, '"winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"')
+        self.assert_refused(path, '"services/newsfeed/service.h"')
 
-  def test_platform_knows_no_service(self) -> None:
-    path = "services/platform/log.cc"
-    self.assert_allowed(path, "<spdlog/spdlog.h>", '"winnow/events/v1/events.pb.h"')
-    self.assert_refused(
-      path,
-      '"services/dedup/store.h"',
-      '"winnow/dedup/v1/dedup.pb.h"',
-      "<grpcpp/grpcpp.h>",
-      "<pqxx/pqxx>",
-    )
+    def test_platform_knows_no_service(self) -> None:
+        path = "services/platform/log.cc"
+        self.assert_allowed(path, "<spdlog/spdlog.h>", '"winnow/events/v1/events.pb.h"')
+        self.assert_refused(
+            path,
+            '"services/dedup/store.h"',
+            '"winnow/dedup/v1/dedup.pb.h"',
+            "<grpcpp/grpcpp.h>",
+            "<pqxx/pqxx>",
+        )
 
-  def test_app_knows_only_the_service_headers(self) -> None:
-    self.assert_allowed("services/app/targets.cc", '"services/dedup/service.h"')
-    self.assert_refused("services/app/targets.cc", '"services/dedup/store.h"')
+    def test_app_knows_only_the_service_headers(self) -> None:
+        self.assert_allowed("services/app/targets.cc", '"services/dedup/service.h"')
+        self.assert_refused("services/app/targets.cc", '"services/dedup/store.h"')
 
-  def test_quoted_includes_are_rooted_at_the_repository(self) -> None:
-    self.assert_refused(STORE, '"store.h"', '"../platform/status.h"')
-    self.assert_refused("tests/unit/x_test.cc", '"helpers.h"')
+    def test_quoted_includes_are_rooted_at_the_repository(self) -> None:
+        self.assert_refused(STORE, '"store.h"', '"../platform/status.h"')
+        self.assert_refused("tests/unit/x_test.cc", '"helpers.h"')
 
 
 class Functions(unittest.TestCase):
-  def lengths_over(self, text: str, path: str = DOMAIN) -> list[str]:
-    return [finding.message for finding in functions.check(Source(path, text))]
+    def lengths_over(self, text: str, path: str = DOMAIN) -> list[str]:
+        return [finding.message for finding in functions.check(Source(path, text))]
 
-  def test_a_long_function_is_named(self) -> None:
-    body = "  Step();\n" * 60
-    found = self.lengths_over(f"namespace a {{\nint Store::Long(int x) const {{\n{body}}}\n}}\n")
-    self.assertEqual(["Store::Long has 62 lines, the limit is 60"], found)
+    def test_a_long_function_is_named(self) -> None:
+        body = "  Step();\n" * 60
+        found = self.lengths_over(
+            f"namespace a {{\nint Store::Long(int x) const {{\n{body}}}\n}}\n"
+        )
+        self.assertEqual(["Store::Long has 62 lines, the limit is 60"], found)
 
-  def test_a_template_is_a_function_whatever_follows_its_parameters(self) -> None:
-    body = "  Step();\n" * 60
-    head = "template <class T, typename U>\n[[nodiscard]] T Long(U u) const noexcept override"
-    self.assertEqual(1, len(self.lengths_over(f"{head} {{\n{body}}}\n")))
+    def test_a_template_is_a_function_whatever_follows_its_parameters(self) -> None:
+        body = "  Step();\n" * 60
+        head = "template <class T, typename U>\n[[nodiscard]] T Long(U u) const noexcept override"
+        self.assertEqual(1, len(self.lengths_over(f"{head} {{\n{body}}}\n")))
 
-  def test_scopes_are_not_functions(self) -> None:
-    many = "  void Short() {}\n" * 90
-    self.assertEqual(
-      [], self.lengths_over(f"namespace {{\nclass A final : public B {{\n{many}}};}}")
-    )
-    self.assertEqual([], self.lengths_over("enum class E : int {\n" + "  kA,\n" * 90 + "};\n"))
-    self.assertEqual([], self.lengths_over("const int kTable[] = {\n" + "  1,\n" * 90 + "};\n"))
+    def test_scopes_are_not_functions(self) -> None:
+        many = "  void Short() {}\n" * 90
+        self.assertEqual(
+            [], self.lengths_over(f"namespace {{\nclass A final : public B {{\n{many}}};}}")
+        )
+        self.assertEqual([], self.lengths_over("enum class E : int {\n" + "  kA,\n" * 90 + "};\n"))
+        self.assertEqual([], self.lengths_over("const int kTable[] = {\n" + "  1,\n" * 90 + "};\n"))
 
-  def test_a_method_after_member_initialisers_is_measured(self) -> None:
-    body = "  Step();\n" * 60
-    found = self.lengths_over(f"class A {{\n  A(int a) : a_{{a}}, b_{{1}} {{\n{body}}}\n}};\n")
-    self.assertEqual(1, len(found))
+    def test_a_method_after_member_initialisers_is_measured(self) -> None:
+        body = "  Step();\n" * 60
+        found = self.lengths_over(f"class A {{\n  A(int a) : a_{{a}}, b_{{1}} {{\n{body}}}\n}};\n")
+        self.assertEqual(1, len(found))
 
-  def test_braces_in_strings_and_comments_do_not_count(self) -> None:
-    text = 'void A() {\n  P("{");  // {\n  P(R"sql({{{)sql");\n  P(\'{\');\n}\nvoid B() {}\n'
-    self.assertEqual([], self.lengths_over(text + "\n" * 90))
+    def test_braces_in_strings_and_comments_do_not_count(self) -> None:
+        text = 'void A() {\n  P("{");  // {\n  P(R"sql({{{)sql");\n  P(\'{\');\n}\nvoid B() {}\n'
+        self.assertEqual([], self.lengths_over(text + "\n" * 90))
 
-  def test_tests_may_be_longer(self) -> None:
-    text = "TEST(Suite, Fact) {\n" + "  Step();\n" * 70 + "}\n"
-    self.assertEqual([], self.lengths_over(text, "tests/unit/a_test.cc"))
-    longer = "TEST(Suite, Fact) {\n" + "  Step();\n" * 90 + "}\n"
-    self.assertEqual(1, len(self.lengths_over(longer, "tests/unit/a_test.cc")))
+    def test_tests_may_be_longer(self) -> None:
+        text = "TEST(Suite, Fact) {\n" + "  Step();\n" * 70 + "}\n"
+        self.assertEqual([], self.lengths_over(text, "tests/unit/a_test.cc"))
+        longer = "TEST(Suite, Fact) {\n" + "  Step();\n" * 90 + "}\n"
+        self.assertEqual(1, len(self.lengths_over(longer, "tests/unit/a_test.cc")))
 
-  def test_python_functions_are_measured(self) -> None:
-    text = "def long():\n" + "  step()\n" * 61
-    self.assertEqual(1, len(self.lengths_over(text, "clients/python/a.py")))
+    def test_python_functions_are_measured(self) -> None:
+        text = "def long():\n" + "  step()\n" * 61
+        self.assertEqual(1, len(self.lengths_over(text, "clients/python/a.py")))
 
 
 class Text(unittest.TestCase):
-  def test_lines_are_100_columns_and_clean_at_the_end(self) -> None:
-    self.assertEqual(set(), rules_hit(STORE, "//" + "x" * 98 + "\n"))
-    self.assertEqual({"line-length"}, rules_hit(STORE, "//" + "x" * 99 + "\n"))
-    self.assertEqual(set(), rules_hit(STORE, "//" + "가" * 98 + "\n"))
-    self.assertEqual(set(), rules_hit(STORE, "// https://example.com/" + "x" * 99 + "\n"))
-    for bad in ("int a; \n", "\tint a;\n", "int a;\r\n", "int a;"):
-      self.assertEqual({"whitespace"}, rules_hit(STORE, bad), repr(bad))
+    def test_lines_are_100_columns_and_clean_at_the_end(self) -> None:
+        self.assertEqual(set(), rules_hit(STORE, "//" + "x" * 98 + "\n"))
+        self.assertEqual({"line-length"}, rules_hit(STORE, "//" + "x" * 99 + "\n"))
+        self.assertEqual(set(), rules_hit(STORE, "//" + "가" * 98 + "\n"))
+        self.assertEqual(set(), rules_hit(STORE, "// https://example.com/" + "x" * 99 + "\n"))
+        for bad in ("int a; \n", "\tint a;\n", "int a;\r\n", "int a;"):
+            self.assertEqual({"whitespace"}, rules_hit(STORE, bad), repr(bad))
 
-  def test_files_are_short(self) -> None:
-    self.assertEqual(set(), rules_hit(STORE, "int a;\n" * 400))
-    self.assertEqual({"file-length"}, rules_hit(STORE, "int a;\n" * 401))
-    self.assertEqual(set(), rules_hit("tests/unit/a_test.cc", "int a;\n" * 600))
+    def test_files_are_short(self) -> None:
+        self.assertEqual(set(), rules_hit(STORE, "int a;\n" * 400))
+        self.assertEqual({"file-length"}, rules_hit(STORE, "int a;\n" * 401))
+        self.assertEqual(set(), rules_hit("tests/unit/a_test.cc", "int a;\n" * 600))
 
-  def test_headers_begin_with_pragma_once_and_names_are_snake_case(self) -> None:
-    self.assertEqual({"pragma-once"}, rules_hit("services/dedup/a.h", "int a;\n"))
-    self.assertEqual(set(), rules_hit("services/dedup/a.h", "// Why.\n#pragma once\n"))
-    self.assertEqual({"file-name"}, rules_hit("services/dedup/Store.cc", "int a;\n"))
+    def test_headers_begin_with_pragma_once_and_names_are_snake_case(self) -> None:
+        self.assertEqual({"pragma-once"}, rules_hit("services/dedup/a.h", "int a;\n"))
+        self.assertEqual(set(), rules_hit("services/dedup/a.h", "// Why.\n#pragma once\n"))
+        self.assertEqual({"file-name"}, rules_hit("services/dedup/Store.cc", "int a;\n"))
 
-  def test_sleeping_is_banned_outside_the_polling_helper(self) -> None:
-    for call in ("std::this_thread::sleep_for(1s);", "usleep(5);", "sleep(5);"):
-      self.assertEqual({"call"}, rules_hit("tests/unit/a_test.cc", f"void F() {{ {call} }}\n"))
-    sleep = "void F() { std::this_thread::sleep_for(1s); }\n"
-    self.assertEqual(set(), rules_hit("tests/support/poll.cc", sleep))
-    self.assertEqual({"call"}, rules_hit("tests/e2e/test_a.py", "time.sleep(1)\n"))
+    def test_sleeping_is_banned_outside_the_polling_helper(self) -> None:
+        for call in ("std::this_thread::sleep_for(1s);", "usleep(5);", "sleep(5);"):
+            self.assertEqual(
+                {"call"}, rules_hit("tests/unit/a_test.cc", f"void F() {{ {call} }}\n")
+            )
+        sleep = "void F() { std::this_thread::sleep_for(1s); }\n"
+        self.assertEqual(set(), rules_hit("tests/support/poll.cc", sleep))
+        self.assertEqual({"call"}, rules_hit("tests/e2e/test_a.py", "time.sleep(1)\n"))
 
-  def test_ownership_is_not_by_hand(self) -> None:
-    for bad in ("auto* a = new Foo();", "delete a;", "delete[] a;"):
-      self.assertEqual({"call"}, rules_hit(STORE, f"void F() {{ {bad} }}\n"), bad)
-    for good in (
-      "A(const A&) = delete;",
-      "static auto* a = new Foo();",
-      "auto a = std::unique_ptr<Foo>(new Foo());",
-      "int new_head = 1; // a new one",
-      'P("delete it");',
-    ):
-      self.assertEqual(set(), rules_hit(STORE, f"{good}\n"), good)
-    self.assertEqual(set(), rules_hit("services/platform/grpc/a.cc", "void F() { delete this; }\n"))
+    def test_ownership_is_not_by_hand(self) -> None:
+        for bad in ("auto* a = new Foo();", "delete a;", "delete[] a;"):
+            self.assertEqual({"call"}, rules_hit(STORE, f"void F() {{ {bad} }}\n"), bad)
+        for good in (
+            "A(const A&) = delete;",
+            "static auto* a = new Foo();",
+            "auto a = std::unique_ptr<Foo>(new Foo());",
+            "int new_head = 1; // a new one",
+            'P("delete it");',
+        ):
+            self.assertEqual(set(), rules_hit(STORE, f"{good}\n"), good)
+        self.assertEqual(
+            set(), rules_hit("services/platform/grpc/a.cc", "void F() { delete this; }\n")
+        )
 
-  def test_printing_is_for_app(self) -> None:
-    text = 'void F() { std::cout << "a"; }\n'
-    self.assertEqual({"call"}, rules_hit(STORE, text))
-    self.assertEqual(set(), rules_hit("services/app/main.cc", text))
+    def test_printing_is_for_app(self) -> None:
+        text = 'void F() { std::cout << "a"; }\n'
+        self.assertEqual({"call"}, rules_hit(STORE, text))
+        self.assertEqual(set(), rules_hit("services/app/main.cc", text))
 
-  def test_errors_are_not_swallowed(self) -> None:
-    text = "void F() {\n  try {\n  } catch (...) {\n    // nothing\n  }\n}\n"
-    self.assertEqual({"call"}, rules_hit(STORE, text))
-    self.assertEqual({"call"}, rules_hit("clients/python/a.py", "try:\n  a()\nexcept:\n  pass\n"))
+    def test_errors_are_not_swallowed(self) -> None:
+        text = "void F() {\n  try {\n  } catch (...) {\n    // nothing\n  }\n}\n"
+        self.assertEqual({"call"}, rules_hit(STORE, text))
+        self.assertEqual(
+            {"call"}, rules_hit("clients/python/a.py", "try:\n  a()\nexcept:\n  pass\n")
+        )
 
-  def test_time_comes_from_the_clock_in_services(self) -> None:
-    text = "auto a = std::chrono::system_clock::now();\n"
-    self.assertEqual({"call"}, rules_hit(STORE, text))
-    self.assertEqual(set(), rules_hit("services/platform/clock.cc", text))
+    def test_time_comes_from_the_clock_in_services(self) -> None:
+        text = "auto a = std::chrono::system_clock::now();\n"
+        self.assertEqual({"call"}, rules_hit(STORE, text))
+        self.assertEqual(set(), rules_hit("services/platform/clock.cc", text))
 
-  def test_sql_names_its_columns(self) -> None:
-    for bad in ("SELECT * FROM a", "select  a.* from a", "SELECT\n  * FROM a"):
-      self.assertEqual({"sql"}, rules_hit(STORE, f'auto q = R"({bad})";\n'), bad)
-      self.assertEqual({"sql"}, rules_hit("services/dedup/migrations/1.sql", f"{bad};\n"), bad)
-    self.assertEqual(set(), rules_hit(STORE, 'auto q = "SELECT count(*) FROM a";\n'))
-    self.assertEqual(set(), rules_hit(STORE, "// SELECT * breaks\n"))
+    def test_sql_names_its_columns(self) -> None:
+        for bad in ("SELECT * FROM a", "select  a.* from a", "SELECT\n  * FROM a"):
+            self.assertEqual({"sql"}, rules_hit(STORE, f'auto q = R"({bad})";\n'), bad)
+            self.assertEqual(
+                {"sql"}, rules_hit("services/dedup/migrations/1.sql", f"{bad};\n"), bad
+            )
+        self.assertEqual(set(), rules_hit(STORE, 'auto q = "SELECT count(*) FROM a";\n'))
+        self.assertEqual(set(), rules_hit(STORE, "// SELECT * breaks\n"))
 
-  def test_words_that_do_not_belong(self) -> None:
-    root, later, index = "/" + "root/x", "TO" + "DO", "py" + "pi.org"
-    for word in (root, later, index):
-      self.assertEqual({"words"}, rules_hit("docs/a.md", f"see {word}\n"), word)
-      self.assertEqual({"words"}, rules_hit("samples/a.jsonl", f"see {word}\n"), word)
-    self.assertEqual(set(), rules_hit("docs/a.md", "the network/working/rooted tree\n"))
+    def test_words_that_do_not_belong(self) -> None:
+        root, later, index = "/" + "root/x", "TO" + "DO", "py" + "pi.org"
+        for word in (root, later, index):
+            self.assertEqual({"words"}, rules_hit("docs/a.md", f"see {word}\n"), word)
+            self.assertEqual({"words"}, rules_hit("samples/a.jsonl", f"see {word}\n"), word)
+        self.assertEqual(set(), rules_hit("docs/a.md", "the network/working/rooted tree\n"))
 
-  def test_only_tests_of_real_data_may_be_skipped(self) -> None:
-    skip = "void F() { GTEST_SKIP(); }\n"
-    self.assertEqual({"skip"}, rules_hit("tests/unit/a_test.cc", skip))
-    self.assertEqual(set(), rules_hit("tests/unit/a_test.cc", f"// WINNOW_DATA is unset\n{skip}"))
+    def test_only_tests_of_real_data_may_be_skipped(self) -> None:
+        skip = "void F() { GTEST_SKIP(); }\n"
+        self.assertEqual({"skip"}, rules_hit("tests/unit/a_test.cc", skip))
+        self.assertEqual(
+            set(), rules_hit("tests/unit/a_test.cc", f"// WINNOW_DATA is unset\n{skip}")
+        )
 
-  def test_a_silenced_check_says_which_and_why(self) -> None:
-    self.assertEqual({"skip"}, rules_hit(STORE, "int a;  // NOLINT\n"))
-    self.assertEqual(set(), rules_hit(STORE, "int a;  // NOLINT(bugprone-x): the API's type\n"))
+    def test_a_silenced_check_says_which_and_why(self) -> None:
+        self.assertEqual({"skip"}, rules_hit(STORE, "int a;  // NOLINT\n"))
+        self.assertEqual(set(), rules_hit(STORE, "int a;  // NOLINT(bugprone-x): the API's type\n"))
 
 
 class Tree(unittest.TestCase):
-  def test_positions_survive_blanking(self) -> None:
-    text = "int a; // one\nauto s = \"// {\";\nauto r = R\"(a\nb)\"; char c = '\\'';\n1'000'000;\n"
-    code = code_of(text)
-    self.assertEqual(len(text), len(code))
-    self.assertEqual(text.count("\n"), code.count("\n"))
-    self.assertNotIn("one", code)
-    self.assertNotIn("{", code)
-    self.assertIn("1'000'000;", code)
+    def test_positions_survive_blanking(self) -> None:
+        text = (
+            "int a; // one\nauto s = \"// {\";\nauto r = R\"(a\nb)\"; char c = '\\'';\n1'000'000;\n"
+        )
+        code = code_of(text)
+        self.assertEqual(len(text), len(code))
+        self.assertEqual(text.count("\n"), code.count("\n"))
+        self.assertNotIn("one", code)
+        self.assertNotIn("{", code)
+        self.assertIn("1'000'000;", code)
 
-  def test_builds_and_caches_are_no_sources(self) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-      root = Path(folder)
-      for path in ("build/a.cc", ".tools/b.cc", "services/c.cc", ".ci/run", "a/__pycache__/d.py"):
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text("int a;\n", encoding="utf-8")
-      self.assertEqual([".ci/run", "services/c.cc"], sorted(walk(root)))
+    def test_builds_and_caches_are_no_sources(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for path in (
+                "build/a.cc",
+                ".tools/b.cc",
+                "services/c.cc",
+                ".ci/run",
+                "a/__pycache__/d.py",
+            ):
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text("int a;\n", encoding="utf-8")
+            self.assertEqual([".ci/run", "services/c.cc"], sorted(walk(root)))
 
-  def test_what_is_not_utf8_is_told_and_the_rest_is_judged(self) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-      (Path(folder) / "a.md").write_bytes(b"\xff\n")
-      (Path(folder) / "b.md").write_text("end ", encoding="utf-8")
-      found = {(finding.path, finding.rule) for finding in tidy.judge_tree(Path(folder))}
-      self.assertEqual({("a.md", "utf-8"), ("b.md", "whitespace")}, found)
+    def test_what_is_not_utf8_is_told_and_the_rest_is_judged(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "a.md").write_bytes(b"\xff\n")
+            (Path(folder) / "b.md").write_text("end ", encoding="utf-8")
+            found = {(finding.path, finding.rule) for finding in tidy.judge_tree(Path(folder))}
+            self.assertEqual({("a.md", "utf-8"), ("b.md", "whitespace")}, found)
 
-  def test_every_text_rule_is_a_row_that_compiles(self) -> None:
-    self.assertTrue(all(call.message for call in text_rules.CPP_CALLS + text_rules.PYTHON_CALLS))
+    def test_every_text_rule_is_a_row_that_compiles(self) -> None:
+        self.assertTrue(
+            all(call.message for call in text_rules.CPP_CALLS + text_rules.PYTHON_CALLS)
+        )
 
 
 if __name__ == "__main__":
-  unittest.main()
+    unittest.main()

@@ -14,46 +14,46 @@ FILE_LIMITED = {".cc", ".h", ".py", ".sh", ".java", ".cmake"}
 
 # Split so that this file does not hold the words it looks for.
 FORBIDDEN = (
-  (r"/(work|root|farm)/", "a path of one machine"),
-  (r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b", "work put off: do it, or file it"),
-  (r"\b(debian|pypi|pythonhosted|npmjs|golang)\.org\b|\brepo1?\.maven\b", "a registry"),
+    (r"/(work|root|farm)/", "a path of one machine"),
+    (r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b", "work put off: do it, or file it"),
+    (r"\b(debian|pypi|pythonhosted|npmjs|golang)\.org\b|\brepo1?\.maven\b", "a host"),
 )
 
 
 class Call(NamedTuple):
-  pattern: str
-  message: str
-  applies: Callable[[str], bool]
+    pattern: str
+    message: str
+    applies: Callable[[str], bool]
 
 
 def everywhere(_: str) -> bool:
-  return True
+    return True
 
 
 def may_not_sleep(path: str) -> bool:
-  # The polling helper of tests, and a server process of which nothing but polling tells the state.
-  return not path.startswith(("tests/support/", "services/platform/postgres/server/"))
+    # The polling helper of tests, and a server process whose state only polling tells.
+    return not path.startswith(("tests/support/", "services/platform/postgres/server/"))
 
 
 def in_services(path: str) -> bool:
-  return path.startswith("services/")
+    return path.startswith("services/")
 
 
 def in_libraries(path: str) -> bool:
-  return in_services(path) and not path.startswith("services/app/")
+    return in_services(path) and not path.startswith("services/app/")
 
 
 def in_a_service(path: str) -> bool:
-  return in_services(path) and not path.startswith(("services/app/", "services/platform/"))
+    return in_services(path) and not path.startswith(("services/app/", "services/platform/"))
 
 
 def owns_by_value(path: str) -> bool:
-  # gRPC's callback reactors delete themselves: there is no other way to own one.
-  return in_services(path) and not path.startswith("services/platform/grpc/")
+    # gRPC's callback reactors delete themselves: there is no other way to own one.
+    return in_services(path) and not path.startswith("services/platform/grpc/")
 
 
 def in_header(path: str) -> bool:
-  return path.endswith(".h")
+    return path.endswith(".h")
 
 
 CPP_CALLS = (
@@ -76,97 +76,99 @@ CPP_CALLS = (
 # `= delete` and `delete this` are no ownership, a static that is never destroyed is meant, and a
 # private constructor is out of make_unique's reach.
 OWNED = re.compile(
-  r"\bdelete\s+this\b|=\s*delete\b|\bstatic\b[^;\n]*\bnew\b|\bunique_ptr<[^;\n]*>\(\s*new\b"
+    r"\bdelete\s+this\b|=\s*delete\b|\bstatic\b[^;\n]*\bnew\b|\bunique_ptr<[^;\n]*>\(\s*new\b"
 )
 
 PYTHON_CALLS = (
-  Call(
-    r"\btime\.sleep\s*\(",
-    "wait for a condition with a deadline instead",
-    lambda path: path.startswith("tests/") and may_not_sleep(path),
-  ),
-  Call(r"^\s*except(\s+Exception)?\s*:\s*(\n\s*)?pass\b", "an error swallowed", everywhere),
+    Call(
+        r"\btime\.sleep\s*\(",
+        "wait for a condition with a deadline instead",
+        lambda path: path.startswith("tests/") and may_not_sleep(path),
+    ),
+    Call(r"^\s*except(\s+Exception)?\s*:\s*(\n\s*)?pass\b", "an error swallowed", everywhere),
 )
 
 
 def check_lines(source: Source) -> Iterator[Finding]:
-  limited = source.suffix in LINE_LIMITED or source.path in ("x", ".ci/run", ".clang-tidy")
-  for number, line in enumerate(source.text.split("\n"), 1):
-    # An address cannot be broken.
-    if limited and len(line) > LINE_LIMIT and "://" not in line:
-      message = f"{len(line)} columns, the limit is {LINE_LIMIT}"
-      yield Finding(source.path, number, "line-length", message)
-    if line != line.rstrip():
-      yield Finding(source.path, number, "whitespace", "ends in white space")
-    if "\t" in line:
-      yield Finding(source.path, number, "whitespace", "has a tab")
+    limited = source.suffix in LINE_LIMITED or source.path in ("x", ".ci/run", ".clang-tidy")
+    for number, line in enumerate(source.text.split("\n"), 1):
+        # An address cannot be broken.
+        if limited and len(line) > LINE_LIMIT and "://" not in line:
+            message = f"{len(line)} columns, the limit is {LINE_LIMIT}"
+            yield Finding(source.path, number, "line-length", message)
+        if line != line.rstrip():
+            yield Finding(source.path, number, "whitespace", "ends in white space")
+        if "\t" in line:
+            yield Finding(source.path, number, "whitespace", "has a tab")
 
 
 def check_file(source: Source) -> Iterator[Finding]:
-  lines = len(source.lines())
-  limit = FILE_LIMIT_IN_TESTS if source.is_test else FILE_LIMIT
-  if source.suffix in FILE_LIMITED and lines > limit:
-    message = f"{lines} lines, the limit is {limit}: which two files is it?"
-    yield Finding(source.path, lines, "file-length", message)
-  if source.text and not source.text.endswith("\n"):
-    yield Finding(source.path, lines, "whitespace", "no line break at the end")
-  if source.is_cpp and not re.fullmatch(r"[a-z0-9_]+\.(h|cc)", source.path.rsplit("/", 1)[-1]):
-    yield Finding(source.path, 1, "file-name", "files are named in snake_case")
-  if source.suffix == ".h" and not re.match(r"(//[^\n]*\n|\s)*#pragma once\n", source.text):
-    yield Finding(source.path, 1, "pragma-once", "a header begins with #pragma once")
+    lines = len(source.lines())
+    limit = FILE_LIMIT_IN_TESTS if source.is_test else FILE_LIMIT
+    if source.suffix in FILE_LIMITED and lines > limit:
+        message = f"{lines} lines, the limit is {limit}: which two files is it?"
+        yield Finding(source.path, lines, "file-length", message)
+    if source.text and not source.text.endswith("\n"):
+        yield Finding(source.path, lines, "whitespace", "no line break at the end")
+    if source.is_cpp and not re.fullmatch(r"[a-z0-9_]+\.(h|cc)", source.path.rsplit("/", 1)[-1]):
+        yield Finding(source.path, 1, "file-name", "files are named in snake_case")
+    if source.suffix == ".h" and not re.match(r"(//[^\n]*\n|\s)*#pragma once\n", source.text):
+        yield Finding(source.path, 1, "pragma-once", "a header begins with #pragma once")
 
 
 def check_words(source: Source) -> Iterator[Finding]:
-  for pattern, message in FORBIDDEN:
-    for match in re.finditer(pattern, source.text):
-      line = line_of(source.text, match.start())
-      yield Finding(source.path, line, "words", f"'{match.group()}': {message}")
+    for pattern, message in FORBIDDEN:
+        for match in re.finditer(pattern, source.text):
+            line = line_of(source.text, match.start())
+            yield Finding(source.path, line, "words", f"'{match.group()}': {message}")
 
 
 def matches(source: Source, code: str, calls: tuple[Call, ...]) -> Iterator[Finding]:
-  for call in calls:
-    if not call.applies(source.path):
-      continue
-    for match in re.finditer(call.pattern, code, re.MULTILINE):
-      name = " ".join(match.group().split())
-      yield Finding(source.path, line_of(code, match.start()), "call", f"{name}: {call.message}")
+    for call in calls:
+        if not call.applies(source.path):
+            continue
+        for match in re.finditer(call.pattern, code, re.MULTILINE):
+            name = " ".join(match.group().split())
+            yield Finding(
+                source.path, line_of(code, match.start()), "call", f"{name}: {call.message}"
+            )
 
 
 def check_calls(source: Source) -> Iterator[Finding]:
-  if source.is_cpp:
-    code = code_of(source.text)
-    code = OWNED.sub(" ", code)
-    yield from matches(source, code, CPP_CALLS)
-    yield from check_skips(source)
-  elif source.suffix == ".py":
-    yield from matches(source, source.text, PYTHON_CALLS)
+    if source.is_cpp:
+        code = code_of(source.text)
+        code = OWNED.sub(" ", code)
+        yield from matches(source, code, CPP_CALLS)
+        yield from check_skips(source)
+    elif source.suffix == ".py":
+        yield from matches(source, source.text, PYTHON_CALLS)
 
 
 def check_skips(source: Source) -> Iterator[Finding]:
-  """Only a test that reads a folder of real data may be skipped: where there is none."""
-  for match in re.finditer(r"\bGTEST_SKIP\b|\bDISABLED_", source.text):
-    if "WINNOW_DATA" not in source.text:
-      line = line_of(source.text, match.start())
-      yield Finding(source.path, line, "skip", "a skipped test is a failed test")
-  for match in re.finditer(r"//\s*NOLINT(?!\w*\([\w,.* -]+\): \w)", source.text):
-    line = line_of(source.text, match.start())
-    yield Finding(source.path, line, "skip", "write NOLINT(check): why")
+    """Only a test that reads a folder of real data may be skipped: where there is none."""
+    for match in re.finditer(r"\bGTEST_SKIP\b|\bDISABLED_", source.text):
+        if "WINNOW_DATA" not in source.text:
+            line = line_of(source.text, match.start())
+            yield Finding(source.path, line, "skip", "a skipped test is a failed test")
+    for match in re.finditer(r"//\s*NOLINT(?!\w*\([\w,.* -]+\): \w)", source.text):
+        line = line_of(source.text, match.start())
+        yield Finding(source.path, line, "skip", "write NOLINT(check): why")
 
 
 def check_sql(source: Source) -> Iterator[Finding]:
-  if source.suffix not in {".cc", ".h", ".sql", ".py"}:
-    return
-  text = without_comments(source.text) if source.is_cpp else source.text
-  if source.suffix == ".sql":
-    text = re.sub(r"--[^\n]*", "", text)
-  for match in re.finditer(r"\bSELECT\s+(\w+\.)?\*", text, re.IGNORECASE):
-    line = line_of(text, match.start())
-    yield Finding(source.path, line, "sql", "name the columns: a migration may add one")
+    if source.suffix not in {".cc", ".h", ".sql", ".py"}:
+        return
+    text = without_comments(source.text) if source.is_cpp else source.text
+    if source.suffix == ".sql":
+        text = re.sub(r"--[^\n]*", "", text)
+    for match in re.finditer(r"\bSELECT\s+(\w+\.)?\*", text, re.IGNORECASE):
+        line = line_of(text, match.start())
+        yield Finding(source.path, line, "sql", "name the columns: a migration may add one")
 
 
 CHECKS = (check_lines, check_file, check_words, check_calls, check_sql)
 
 
 def check(source: Source) -> Iterator[Finding]:
-  for rule in CHECKS:
-    yield from rule(source)
+    for rule in CHECKS:
+        yield from rule(source)

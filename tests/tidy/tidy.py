@@ -16,35 +16,35 @@ DATA = ("samples/",)
 
 
 def judge(source: Source) -> Iterator[Finding]:
-  if source.path in EXEMPT:
-    return
-  if source.path.startswith(DATA):
-    yield from text_rules.check_words(source)
-    return
-  for rules in (text_rules, includes, functions):
-    yield from rules.check(source)
+    if source.path in EXEMPT:
+        return
+    if source.path.startswith(DATA):
+        yield from text_rules.check_words(source)
+        return
+    for rules in (text_rules, includes, functions):
+        yield from rules.check(source)
 
 
 def judge_tree(root: Path) -> Iterator[Finding]:
-  for path in walk(root):
-    try:
-      text = (root / path).read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-      yield Finding(path, 1, "utf-8", "is not UTF-8")
-      continue
-    yield from judge(Source(path, text))
+    for path in walk(root):
+        try:
+            text = (root / path).read_bytes().decode("utf-8")
+        except UnicodeDecodeError:
+            yield Finding(path, 1, "utf-8", "is not UTF-8")
+            continue
+        yield from judge(Source(path, text))
 
 
 def main() -> int:
-  if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-    print("usage: tidy.py ROOT", file=sys.stderr)
-    return 2
-  findings = sorted(judge_tree(Path(sys.argv[1])))
-  for finding in findings:
-    print(finding)
-  print(f"tidy: {len(findings)} findings" if findings else "tidy: clean")
-  return 1 if findings else 0
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+        print("usage: tidy.py ROOT", file=sys.stderr)
+        return 2
+    findings = sorted(judge_tree(Path(sys.argv[1])))
+    for finding in findings:
+        print(finding)
+    print(f"tidy: {len(findings)} findings" if findings else "tidy: clean")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":
-  sys.exit(main())
+    sys.exit(main())
