@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the client as ctest does: stages the package, then mypy --strict and pytest.
+"""Checks the client and the suites that use it, from a package staged in a temporary directory.
 
+mypy --strict over the client, its tests and example, tests/{e2e,chaos}; then the client's tests.
 Run by the Python of .tools/venv (tools/install.sh --test makes it).
 """
 
@@ -15,6 +16,14 @@ from pathlib import Path
 import generate_stubs
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def environment_with(package: Path) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    environment["PYTHONPATH"] = str(package)
+    return environment
 
 
 def run(arguments: list[str], environment: dict[str, str], folder: Path) -> bool:
@@ -23,22 +32,30 @@ def run(arguments: list[str], environment: dict[str, str], folder: Path) -> bool
     return done.returncode == 0
 
 
+def check_types(package: Path, temporary: Path) -> bool:
+    folders = [HERE / "tests", HERE / "examples", ROOT / "tests" / "e2e", ROOT / "tests" / "chaos"]
+    environment = environment_with(package)
+    environment["MYPYPATH"] = ":".join(str(each) for each in [package, *folders])
+    cache = os.environ.get("MYPY_CACHE_DIR", str(temporary / "mypy"))
+    command = ["mypy", "--config-file", str(HERE / "pyproject.toml"), "--cache-dir", cache]
+    sources = [str(path) for path in sorted((package / "winnow").glob("*.py"))]
+    for folder in folders:
+        sources += [str(path) for path in sorted(folder.glob("*.py"))]
+    return run([*command, *sources], environment, package)
+
+
+def run_tests(package: Path, temporary: Path) -> bool:
+    command = ["pytest", "-q", "-c", str(HERE / "pyproject.toml"), "--rootdir", str(HERE)]
+    return run([*command, str(HERE / "tests")], environment_with(package), temporary)
+
+
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="winnow-python-") as temporary:
-        package = Path(temporary) / "package"
+    with tempfile.TemporaryDirectory(prefix="winnow-python-") as name:
+        temporary = Path(name)
+        package = temporary / "package"
         generate_stubs.stage(package)
-        environment = dict(os.environ)
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
-        environment["PYTHONPATH"] = str(package)
-        environment["MYPYPATH"] = f"{package}:{HERE / 'tests'}:{HERE / 'examples'}"
-        config = str(HERE / "pyproject.toml")
-        mypy = ["mypy", "--config-file", config, "--cache-dir", f"{temporary}/mypy"]
-        checked = [str(path) for path in sorted((package / "winnow").glob("*.py"))]
-        checked += [str(HERE / "tests"), str(HERE / "examples")]
-        pytest = ["pytest", "-q", "-c", config, "--rootdir", str(HERE), str(HERE / "tests")]
-        typed = run([*mypy, *checked], environment, package)
-        tested = run([*pytest, *sys.argv[1:]], environment, package)
-        return 0 if typed and tested else 1
+        typed = check_types(package, temporary)
+        return 0 if run_tests(package, temporary) and typed else 1
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 import winnow
 from fake_server import Script, Server
 from winnow.connection import Connection, open_channel

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import grpc
 import pytest
-from google.protobuf.message import Message
-from winnow.collector.v1 import collector_service_pb2
-from winnow.dedup.v1 import dedup_service_pb2
-from winnow.newsfeed.v1 import newsfeed_service_pb2
-
 import winnow
 from fake_server import Script, Server, article_page, make_status, unavailable
+from google.protobuf.message import Message
+from winnow.collector.v1 import collector_service_pb2
 from winnow.connection import Connection, open_channel
+from winnow.dedup.v1 import dedup_service_pb2
+from winnow.newsfeed.v1 import newsfeed_service_pb2
 
 
 def test_unavailable_is_tried_again_until_it_works(

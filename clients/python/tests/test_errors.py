@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import grpc
 import pytest
-from google.rpc import error_details_pb2
-
 import winnow
 from fake_server import Script, make_status, unavailable
+from google.rpc import error_details_pb2
 from winnow.errors import from_status
 
 

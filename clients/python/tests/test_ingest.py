@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import grpc
 import pytest
-
 import winnow
 from fake_server import Script, make_status, unavailable
 

@@ -1,5 +1,6 @@
 """Errors of calls as typed exceptions, with everything that the server said about them."""
 
+# ruff: noqa: N818  (named after the gRPC codes, as google.api_core's are)
 from __future__ import annotations
 
 from collections.abc import Mapping
