@@ -54,6 +54,9 @@ tools/install.sh --test
 build release winnow_protos
 "$VENV/bin/python" tools/tidy_database.py build/release "$DATABASE" "${files[@]}" >"$DATABASE.files"
 step "clang-tidy on $(wc -l <"$DATABASE.files") files"
-xargs -r -d '\n' -n 1 -P "$JOBS" clang-tidy --quiet -p "$DATABASE" <"$DATABASE.files" ||
+# Findings are on standard output; standard error counts what was suppressed in others' headers.
+if ! xargs -r -d '\n' -n 1 -P "$JOBS" clang-tidy --quiet -p "$DATABASE" <"$DATABASE.files" \
+  2> >(grep -v ' warnings\? generated\.$' >&2); then
   die "clang-tidy found something to mend"
+fi
 say "clang-tidy: clean"
