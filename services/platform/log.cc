@@ -101,8 +101,10 @@ StatusOr<Level> ParseLevel(std::string_view name) {
 
 void SetLevel(Level level) { g_level.store(level, std::memory_order_relaxed); }
 
+bool Enabled(Level level) { return level >= g_level.load(std::memory_order_relaxed); }
+
 void Write(Level level, std::string_view message, std::initializer_list<Field> fields) {
-  if (level < g_level.load(std::memory_order_relaxed)) return;
+  if (!Enabled(level)) return;
   std::string line;
   line.reserve(256);
   line.append("{\"time\":\"").append(FormatTime(SystemClock().Now()));

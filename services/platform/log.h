@@ -29,6 +29,8 @@ struct Field {
 
 StatusOr<Level> ParseLevel(std::string_view name);
 void SetLevel(Level level);
+// Whether lines of this level are written: to save making the fields of those that are not.
+bool Enabled(Level level);
 
 void Write(Level level, std::string_view message, std::initializer_list<Field> fields = {});
 inline void Debug(std::string_view message, std::initializer_list<Field> fields = {}) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "services/platform/clock.h"
@@ -24,6 +25,10 @@ struct CallContext {
                                                                  std::chrono::steady_clock::now());
   }
 };
+
+// The context of a call that no caller made: a worker's own. It goes on with the trace of
+// `traceparent` when that is one.
+CallContext BackgroundCall(std::chrono::milliseconds timeout, std::string_view traceparent = {});
 
 // Ends a deferred call, from any thread, once; what comes after the first is ignored. Dropping the
 // last copy without finishing ends the call with INTERNAL, so that none hangs.

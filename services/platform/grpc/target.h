@@ -1,13 +1,15 @@
 #pragma once
 
-#include <grpcpp/impl/service_type.h>
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "services/platform/status.h"
+
+namespace grpc {
+class Service;
+}
 
 namespace winnow::rpc {
 

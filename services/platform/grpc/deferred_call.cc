@@ -1,0 +1,78 @@
+#include "services/platform/grpc/deferred_call.h"
+
+#include "services/platform/grpc/rpc_status.h"
+
+namespace winnow::rpc {
+
+void DeferredEnd::Settle(const Status& status) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!handler_returned_) {
+      status_ = status;
+      return;
+    }
+  }
+  finisher_.FinishDeferred(status);
+}
+
+void DeferredEnd::HandlerReturned() {
+  {
+    const std::lock_guard lock(mutex_);
+    handler_returned_ = true;
+    if (!status_) return;
+  }
+  finisher_.FinishDeferred(*status_);
+}
+
+void DeferredEnd::EndWith(const Status& status) {
+  if (Claim()) Settle(status);
+}
+
+void DeferredEnd::EndForShutdown() { EndWith(ShuttingDown()); }
+
+void DeferredCall::Begin() {
+  Status status = record_.Admit();
+  if (status.ok()) {
+    place_ = record_.runtime().waiting_calls().Add(end_);
+    if (place_ == nullptr) {
+      status = Overloaded("as many calls wait for events as may", Runtime::kRetryAfter);
+    } else if (!record_.runtime().pool(record_.lane()).TryPush(*this)) {
+      status = Overloaded("as many calls wait for a thread as may", Runtime::kRetryAfter);
+    }
+  }
+  if (status.ok()) return;
+  end_->EndWith(status);
+  end_->HandlerReturned();
+}
+
+void DeferredCall::Run() {
+  // The end keeps itself while this runs: the call may finish, and be deleted, on another thread as
+  // soon as the handler has returned.
+  const std::shared_ptr<DeferredEnd> end = end_;
+  const Status status = CallRecord::CatchAll([this] {
+    WINNOW_RETURN_IF_ERROR(record_.CheckStart());
+    ArmDeadline();
+    Handle(record_.call());
+    return OkStatus();
+  });
+  if (!status.ok()) end->EndWith(status);
+  end->HandlerReturned();
+}
+
+void DeferredCall::ArmDeadline() {
+  const auto left = record_.call().deadline - std::chrono::steady_clock::now();
+  const auto when = std::chrono::system_clock::now() +
+                    std::chrono::duration_cast<std::chrono::system_clock::duration>(left);
+  alarm_.Set(when, [end = end_](bool expired) {
+    if (expired) {
+      end->EndWith(DeadlineExceeded("nothing happened before the deadline; call again to go on"));
+    }
+  });
+}
+
+void DeferredCall::OnCancel() {
+  record_.Cancel();
+  end_->EndWith(Cancelled("the caller went away"));
+}
+
+}  // namespace winnow::rpc

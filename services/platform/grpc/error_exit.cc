@@ -1,0 +1,56 @@
+#include "services/platform/grpc/error_exit.h"
+
+#include "services/platform/grpc/rpc_status.h"
+#include "services/platform/grpc/visible_error.h"
+
+namespace winnow::rpc {
+namespace {
+
+constexpr std::chrono::milliseconds kPeerRetryAfter{500};
+
+std::string AboutPeer(std::string_view peer, const grpc::Status& status) {
+  return std::string(peer) + ": " + status.error_message();
+}
+
+// Made by the transport, or by a server that is not ours.
+Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+      return Unavailable(Reason::kPeerUnavailable, std::string(peer) + " cannot be reached",
+                         kPeerRetryAfter);
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return DeadlineExceeded(std::string(peer) + " did not answer in time");
+    case grpc::StatusCode::CANCELLED:
+      return Cancelled("the call to " + std::string(peer) + " was cancelled");
+    default:
+      return Internal(AboutPeer(peer, status) + " (code " + std::to_string(status.error_code()) +
+                      ")");
+  }
+}
+
+}  // namespace
+
+grpc::Status ToGrpcStatus(const Status& status, std::string_view request_id) {
+  if (status.ok()) return grpc::Status::OK;
+  const google::rpc::Status visible = VisibleError(status, request_id);
+  return {static_cast<grpc::StatusCode>(visible.code()), visible.message(),
+          visible.SerializeAsString()};
+}
+
+Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
+  if (status.ok()) return OkStatus();
+  google::rpc::Status details;
+  if (!details.ParseFromString(status.error_details())) details.Clear();
+  const Status ours = FromRpcStatus(details);
+  switch (ReasonOf(ours)) {
+    case Reason::kUnspecified:
+      return FromForeignStatus(status, peer);
+    case Reason::kInternal:
+    case Reason::kUnauthenticated:
+      return Internal(AboutPeer(peer, status));
+    default:
+      return ours;
+  }
+}
+
+}  // namespace winnow::rpc

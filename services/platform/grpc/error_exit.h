@@ -1,0 +1,20 @@
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include <string_view>
+
+#include "services/platform/status.h"
+
+// The one place where our errors become gRPC's, and the way back for callers of peers.
+namespace winnow::rpc {
+
+// As ToRpcStatus (rpc_status.h), for what a call ends with. Whoever ends the call logs the detail.
+grpc::Status ToGrpcStatus(const Status& status, std::string_view request_id);
+
+// What a call on a peer's stub ended with. Winnow's own errors come back as they were made, except
+// that a defect there and a refused token are defects here too. What the transport made is
+// UNAVAILABLE (PEER_UNAVAILABLE), DEADLINE_EXCEEDED or CANCELLED. `peer` names it in messages.
+Status FromGrpcStatus(const grpc::Status& status, std::string_view peer);
+
+}  // namespace winnow::rpc

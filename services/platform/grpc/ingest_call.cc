@@ -1,0 +1,159 @@
+#include "services/platform/grpc/ingest_call.h"
+
+#include "services/platform/grpc/rpc_status.h"
+
+namespace winnow::rpc {
+namespace {
+
+// Any number will do: a handler never sees this field.
+constexpr int kUnreadField = 1;
+
+Status MalformedMessage(size_t position) {
+  return InvalidField("", "message " + std::to_string(position) +
+                              " of the stream (counted from 1) is no valid message of this method: "
+                              "its strings must be valid UTF-8; those before it were answered");
+}
+
+}  // namespace
+
+void MarkUnread(google::protobuf::Message& message) {
+  message.Clear();
+  message.GetReflection()->MutableUnknownFields(&message)->AddVarint(kUnreadField, 1);
+}
+
+bool IsUnread(const google::protobuf::Message& message) {
+  return !message.GetReflection()->GetUnknownFields(message).empty();
+}
+
+struct IngestCall::Shared final : public LongCall {
+  explicit Shared(IngestCall& ingest) : call(&ingest) {}
+  void EndForShutdown() override {
+    Lock lock(mutex);
+    if (call != nullptr) call->Stop(std::move(lock));
+  }
+
+  std::mutex mutex;
+  IngestCall* call;  // null from the moment it finishes
+};
+
+IngestCall::IngestCall(Runtime& runtime, const Method& method, grpc::CallbackServerContext& context)
+    : record_(runtime, method, context, Lifetime::kStream),
+      context_(context),
+      shared_(std::make_shared<Shared>(*this)) {}
+
+void IngestCall::Begin() {
+  Status status = record_.Admit();
+  if (status.ok()) {
+    place_ = record_.runtime().ingest_streams().Add(shared_);
+    if (place_ == nullptr) {
+      status = Overloaded("as many ingest streams are open as may", Runtime::kRetryAfter);
+    }
+  }
+  Lock lock(shared_->mutex);
+  begun_ = true;
+  if (!status.ok()) Fail(status);
+  Advance(std::move(lock));
+}
+
+void IngestCall::ReadDone(bool ok) {
+  Lock lock(shared_->mutex);
+  reading_ = false;
+  if (ok) {
+    ++messages_read_;
+    waiting_sizes_.push_back(KeepRead());
+    waiting_bytes_ += waiting_sizes_.back();
+  } else {
+    if (context_.IsCancelled()) CallerIsGone();
+    if (!read_all_ && ReadWasMalformed()) last_ = MalformedMessage(messages_read_ + 1);
+    read_all_ = true;
+  }
+  Advance(std::move(lock));
+}
+
+void IngestCall::WriteDone(bool ok) {
+  Lock lock(shared_->mutex);
+  writing_ = false;
+  DropWritten();
+  --answers_left_;
+  if (!ok) CallerIsGone();
+  Advance(std::move(lock));
+}
+
+void IngestCall::CancelByCaller() {
+  Lock lock(shared_->mutex);
+  CallerIsGone();
+  Advance(std::move(lock));
+}
+
+void IngestCall::CallerIsGone() {
+  record_.Cancel();
+  broken_ = true;
+  Fail(Cancelled("the caller went away"));
+}
+
+// Takes no more in, and answers what has come.
+void IngestCall::Stop(Lock lock) {
+  if (!read_all_) last_ = ShuttingDown();
+  read_all_ = true;
+  Advance(std::move(lock));
+}
+
+void IngestCall::Fail(const Status& status) {
+  if (!failure_) failure_ = status;
+}
+
+void IngestCall::Run() {
+  {
+    const Lock lock(shared_->mutex);
+    const size_t count = std::min(waiting_sizes_.size(), kMaxIngestBatch);
+    TakeBatch(count);
+    for (size_t i = 0; i < count; ++i) {
+      waiting_bytes_ -= waiting_sizes_.front();
+      waiting_sizes_.pop_front();
+    }
+  }
+  const Status status = CallRecord::CatchAll([this] {
+    if (record_.cancelled()) return Cancelled("the caller went away");
+    return HandleBatch(record_.BatchCall());
+  });
+  Lock lock(shared_->mutex);
+  running_ = false;
+  answers_left_ += KeepAnswers();
+  if (!status.ok()) Fail(status);
+  Advance(std::move(lock));
+}
+
+bool IngestCall::MayRead() const {
+  return !reading_ && !read_all_ && !failure_ && waiting_sizes_.size() < kMaxIngestWaiting &&
+         waiting_bytes_ < kMaxIngestBytes;
+}
+
+bool IngestCall::MayFinish() const {
+  if (running_ || writing_) return false;
+  if (broken_) return true;
+  return answers_left_ == 0 && (failure_ || (read_all_ && waiting_sizes_.empty()));
+}
+
+void IngestCall::Advance(Lock lock) {
+  if (!begun_ || finished_) return;
+  if (MayRead()) {
+    reading_ = true;
+    Read();
+  }
+  // The next batch is handled while the last one's answers are written, and no further ahead.
+  if (!running_ && !failure_ && !waiting_sizes_.empty() && answers_left_ <= kMaxIngestBatch) {
+    running_ = true;
+    record_.runtime().pool(record_.lane()).Push(*this);
+  }
+  if (!writing_ && !broken_ && answers_left_ > 0) {
+    writing_ = true;
+    Write(answers_left_ > 1);
+  }
+  if (!MayFinish()) return;
+  finished_ = true;
+  shared_->call = nullptr;
+  lock.unlock();
+  FinishIngest(record_.End(failure_ ? *failure_ : last_));
+}
+
+}  // namespace winnow::rpc

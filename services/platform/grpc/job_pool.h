@@ -1,0 +1,52 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace winnow::rpc {
+
+// One piece of work. Intrusive, so that queueing a call allocates nothing. Run() may delete it.
+class Job {
+ public:
+  virtual ~Job() = default;
+  virtual void Run() = 0;
+
+ private:
+  friend class JobPool;
+  Job* next_ = nullptr;
+};
+
+// Threads that run jobs in the order they came, from a bounded queue.
+class JobPool {
+ public:
+  JobPool(std::string name, int threads, int queue_limit);
+  ~JobPool() { Stop(); }
+
+  // False, and the job stays the caller's, when as many jobs wait as may.
+  [[nodiscard]] bool TryPush(Job& job);
+  // Past the limit: for streams, which were admitted by their number and queue one job each.
+  void Push(Job& job);
+  int Depth() const;
+
+  // Runs what waits, and ends the threads. Nothing may be pushed afterwards.
+  void Stop();
+
+ private:
+  void Append(Job& job);
+  void Work(int index);
+
+  const std::string name_;
+  const int queue_limit_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  Job* first_ = nullptr;
+  Job* last_ = nullptr;
+  int depth_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace winnow::rpc

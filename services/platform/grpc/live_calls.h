@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "services/platform/clock.h"
+
+namespace winnow::rpc {
+
+// A call that holds no thread and may last long: a stream or a long poll.
+class LongCall {
+ public:
+  virtual ~LongCall() = default;
+  // Ends with UNAVAILABLE SHUTTING_DOWN, after what it has already taken in.
+  virtual void EndForShutdown() = 0;
+};
+
+// The long calls of one kind: a limit on their number, and how shutdown reaches them.
+class LongCalls {
+ public:
+  explicit LongCalls(size_t limit) : limit_(limit) {}
+
+  // Keeps its place until destroyed. Holds no call alive.
+  class Place {
+   public:
+    Place(LongCalls* calls, LongCall* call) : calls_(calls), call_(call) {}
+    ~Place() { calls_->Remove(call_); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+   private:
+    LongCalls* calls_;
+    LongCall* call_;
+  };
+
+  // Null when the limit is reached. A call that comes while shutting down is ended at once.
+  std::unique_ptr<Place> Add(const std::shared_ptr<LongCall>& call);
+  void EndAll();
+
+ private:
+  void Remove(LongCall* call);
+
+  const size_t limit_;
+  std::mutex mutex_;
+  bool ending_ = false;
+  std::unordered_map<LongCall*, std::weak_ptr<LongCall>> calls_;
+};
+
+// Counts the calls that came from outside this process, so that a drain can wait for them. Calls of
+// in-process peers go on until their workers stop: flushing the outbox needs them.
+class OutsideCalls {
+ public:
+  // False when outside calls are no longer taken.
+  bool Begin();
+  void End();
+  // From now on Begin() is false.
+  void Refuse();
+  // Whether none is left before the deadline.
+  bool WaitUntilNone(Deadline deadline);
+
+ private:
+  std::atomic<int64_t> count_ = 0;
+  std::atomic<bool> refusing_ = false;
+  std::mutex mutex_;
+  std::condition_variable none_;
+};
+
+}  // namespace winnow::rpc

@@ -1,0 +1,66 @@
+#include "services/platform/grpc/peers.h"
+
+#include <grpcpp/create_channel.h>
+
+#include <array>
+#include <utility>
+
+#include "services/platform/grpc/limits.h"
+#include "services/platform/grpc/tls.h"
+
+namespace winnow::rpc {
+namespace {
+
+constexpr int kKeepaliveMs = 30'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
+
+grpc::ChannelArguments PeerArguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  return arguments;
+}
+
+}  // namespace
+
+void Peer::Prepare(grpc::ClientContext& context, const CallContext& call) const {
+  const auto left = call.deadline - std::chrono::steady_clock::now();
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::duration_cast<std::chrono::system_clock::duration>(left));
+  if (!call.request_id.empty()) context.AddMetadata("x-request-id", call.request_id);
+  if (!call.trace.trace_id.empty()) {
+    context.AddMetadata("traceparent", ChildOf(call.trace).ToTraceparent());
+  }
+  if (!authorization_.empty()) context.AddMetadata("authorization", authorization_);
+}
+
+StatusOr<std::unique_ptr<Peers>> Peers::Make(const config::v1::Config& config,
+                                             const Runtime& runtime, std::span<const Target> local,
+                                             std::shared_ptr<grpc::Channel> in_process) {
+  std::unique_ptr<Peers> peers(new Peers);
+  for (const Target& target : local) {
+    peers->peers_.emplace(target.name, Peer(in_process, runtime.auth().in_process_header()));
+  }
+  const std::array<std::pair<std::string_view, std::string_view>, 3> addresses = {
+      {{"collector", config.peers().collector()},
+       {"dedup", config.peers().dedup()},
+       {"newsfeed", config.peers().newsfeed()}}};
+  WINNOW_ASSIGN_OR_RETURN(const auto credentials, MakePeerCredentials(config.tls()));
+  for (const auto& [name, address] : addresses) {
+    if (address.empty() || peers->peers_.contains(name)) continue;
+    auto channel = grpc::CreateCustomChannel(std::string(address), credentials, PeerArguments());
+    peers->peers_.emplace(name, Peer(std::move(channel), runtime.auth().bearer_header()));
+  }
+  return peers;
+}
+
+StatusOr<Peer> Peers::Find(std::string_view target) const {
+  const auto found = peers_.find(target);
+  if (found != peers_.end()) return found->second;
+  return InvalidField("peers." + std::string(target),
+                      "is needed: the target runs in another process; set its HOST:PORT");
+}
+
+}  // namespace winnow::rpc

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "services/platform/grpc/auth.h"
+#include "services/platform/grpc/job_pool.h"
+#include "services/platform/grpc/live_calls.h"
+#include "services/platform/grpc/method.h"
+#include "services/platform/grpc/method_stats.h"
+#include "services/platform/metrics.h"
+#include "services/platform/status.h"
+#include "winnow/config/v1/config.pb.h"
+
+namespace winnow::rpc {
+
+struct RuntimeOptions {
+  int read_threads = 4;
+  int write_threads = 4;
+  int queue_limit = 1000;             // calls that wait for a thread, per pool
+  size_t max_ingest_streams = 256;    // each may hold a few MiB
+  size_t max_waiting_calls = 10'000;  // long polls and watches
+  std::chrono::milliseconds default_deadline{10'000};
+  std::chrono::milliseconds slow_reader_grace{30'000};  // to read a watch's end before it is cut
+  std::string bearer_token;                             // empty: no token is needed
+  bool client_certificates = false;  // callers are known by a verified certificate
+};
+
+// What all calls share: the pools that run them, who may call, what is counted. Made once by main,
+// before the services; outlives the server.
+class Runtime {
+ public:
+  Runtime(RuntimeOptions options, Metrics& metrics);
+  ~Runtime();
+  // From a config whose defaults are filled in; reads the token's file.
+  static StatusOr<std::unique_ptr<Runtime>> Make(const config::v1::Config& config,
+                                                 Metrics& metrics);
+
+  JobPool& pool(Lane lane) { return lane == Lane::kRead ? read_pool_ : write_pool_; }
+  MethodStats& StatsOf(const Method& method);
+  const Auth& auth() const { return auth_; }
+  const RuntimeOptions& options() const { return options_; }
+  OutsideCalls& outside_calls() { return outside_calls_; }
+  LongCalls& ingest_streams() { return ingest_streams_; }
+  LongCalls& waiting_calls() { return waiting_calls_; }
+
+  // Refuses calls from outside, ends streams and long polls with UNAVAILABLE, and waits for the
+  // rest. Whether all ended before the deadline.
+  bool Drain(Deadline deadline);
+
+  // What a refused caller is told to wait.
+  static constexpr std::chrono::milliseconds kRetryAfter{250};
+
+ private:
+  const RuntimeOptions options_;
+  Metrics& metrics_;
+  const Auth auth_;
+  OutsideCalls outside_calls_;
+  LongCalls ingest_streams_;
+  LongCalls waiting_calls_;
+  std::shared_mutex stats_mutex_;
+  std::unordered_map<std::string_view, std::unique_ptr<MethodStats>> stats_;  // keys: their names
+  JobPool read_pool_;
+  JobPool write_pool_;
+  std::vector<std::shared_ptr<void>> gauges_;  // last: they read the pools
+};
+
+}  // namespace winnow::rpc

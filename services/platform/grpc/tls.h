@@ -1,0 +1,21 @@
+#pragma once
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include <memory>
+
+#include "services/platform/status.h"
+#include "winnow/config/v1/config.pb.h"
+
+namespace winnow::rpc {
+
+// What the port speaks: plain text when tls.cert_file is not set. Errors name the field and file.
+StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
+    const config::v1::Tls& tls);
+
+// What calls to peers speak, which are configured alike: when TLS is set, they are trusted by
+// tls.client_ca_file (default: the system's authorities) and shown our own certificate.
+StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakePeerCredentials(const config::v1::Tls& tls);
+
+}  // namespace winnow::rpc
