@@ -1,0 +1,90 @@
+package io.winnow.client;
+
+import io.winnow.dedup.v1.CheckDocumentRequest;
+import io.winnow.dedup.v1.CompareDocumentsRequest;
+import io.winnow.dedup.v1.CompareDocumentsResponse;
+import io.winnow.dedup.v1.Decision;
+import io.winnow.dedup.v1.DedupServiceGrpc;
+import io.winnow.dedup.v1.Document;
+import io.winnow.dedup.v1.Duplicate;
+import io.winnow.dedup.v1.GetCitationsRequest;
+import io.winnow.dedup.v1.GetCitationsResponse;
+import io.winnow.dedup.v1.GetDecisionRequest;
+import io.winnow.dedup.v1.IngestDocumentsRequest;
+import io.winnow.dedup.v1.IngestDocumentsResponse;
+import io.winnow.dedup.v1.ListDuplicatesRequest;
+import io.winnow.dedup.v1.SubmitDocumentRequest;
+import java.util.Iterator;
+import java.util.function.BiConsumer;
+
+/** DedupService: is a document the first of its story? Every call is safe to repeat. */
+public final class DedupClient {
+  private final Connection connection;
+
+  DedupClient(Connection connection) {
+    this.connection = connection;
+  }
+
+  /** Decides a document and remembers it; look at {@code recorded} before forgetting it. */
+  public Decision submitDocument(Document document) {
+    var request = SubmitDocumentRequest.newBuilder().setDocument(document).build();
+    return connection.call(DedupServiceGrpc.getSubmitDocumentMethod(), request).getDecision();
+  }
+
+  /** Decides a stream of documents; see {@link CollectorClient#ingestItems}. */
+  public void ingestDocuments(
+      Iterator<Document> documents, BiConsumer<Document, Result<Decision>> answered) {
+    Ingest.run(
+        connection,
+        DedupServiceGrpc.getIngestDocumentsMethod(),
+        documents,
+        document -> IngestDocumentsRequest.newBuilder().setDocument(document).build(),
+        (document, response) -> answered.accept(document, result(response)));
+  }
+
+  /** Decides a document and remembers nothing. */
+  public Decision checkDocument(Document document) {
+    var request = CheckDocumentRequest.newBuilder().setDocument(document).build();
+    return connection.call(DedupServiceGrpc.getCheckDocumentMethod(), request).getDecision();
+  }
+
+  /** Compares two documents: every score, every stage and why. */
+  public CompareDocumentsResponse compareDocuments(Document earlier, Document later) {
+    var request =
+        CompareDocumentsRequest.newBuilder().setEarlier(earlier).setLater(later).build();
+    return connection.call(DedupServiceGrpc.getCompareDocumentsMethod(), request);
+  }
+
+  /** Reads the decision on a document. */
+  public Decision getDecision(String namespace, String documentId) {
+    var request =
+        GetDecisionRequest.newBuilder().setNamespace(namespace).setDocumentId(documentId).build();
+    return connection.call(DedupServiceGrpc.getGetDecisionMethod(), request).getDecision();
+  }
+
+  /** The duplicates of an original, earliest arrival first. */
+  public Pages<Duplicate> duplicates(ListDuplicatesRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  DedupServiceGrpc.getListDuplicatesMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getDuplicatesList(), page.getNextPageToken());
+        });
+  }
+
+  /** Counts who repeated an original, by channel. */
+  public GetCitationsResponse getCitations(String namespace, String originalId) {
+    var request =
+        GetCitationsRequest.newBuilder().setNamespace(namespace).setOriginalId(originalId).build();
+    return connection.call(DedupServiceGrpc.getGetCitationsMethod(), request);
+  }
+
+  private static Result<Decision> result(IngestDocumentsResponse response) {
+    return response.hasError()
+        ? new Result.Failed<>(WinnowException.from(response.getError()))
+        : new Result.Ok<>(response.getDecision());
+  }
+}

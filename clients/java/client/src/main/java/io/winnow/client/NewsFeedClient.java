@@ -1,0 +1,92 @@
+package io.winnow.client;
+
+import com.google.protobuf.Timestamp;
+import io.winnow.newsfeed.v1.Article;
+import io.winnow.newsfeed.v1.BatchUpsertArticlesRequest;
+import io.winnow.newsfeed.v1.Category;
+import io.winnow.newsfeed.v1.CreateCategoryRequest;
+import io.winnow.newsfeed.v1.DeleteArticleRequest;
+import io.winnow.newsfeed.v1.GetArticleRequest;
+import io.winnow.newsfeed.v1.ListArticlesRequest;
+import io.winnow.newsfeed.v1.ListArticlesResponse;
+import io.winnow.newsfeed.v1.ListCategoriesRequest;
+import io.winnow.newsfeed.v1.NewsFeedServiceGrpc;
+import io.winnow.newsfeed.v1.UpsertArticleResult;
+import io.winnow.newsfeed.v1.UpsertedArticle;
+import java.util.List;
+
+/** NewsFeedService: feeds that scroll without end. */
+public final class NewsFeedClient {
+  private final Connection connection;
+
+  NewsFeedClient(Connection connection) {
+    this.connection = connection;
+  }
+
+  /** One page of a feed, newest first, with its tokens. */
+  public ListArticlesResponse listArticles(ListArticlesRequest request) {
+    return connection.call(NewsFeedServiceGrpc.getListArticlesMethod(), request);
+  }
+
+  /** A whole scroll, from the newest article (or the request's page token) to the last. */
+  public Pages<Article> articles(ListArticlesRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page = listArticles(request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getArticlesList(), page.getNextPageToken());
+        });
+  }
+
+  /** Reads one article. */
+  public Article getArticle(String namespace, String id) {
+    var request = GetArticleRequest.newBuilder().setNamespace(namespace).setId(id).build();
+    return connection.call(NewsFeedServiceGrpc.getGetArticleMethod(), request).getArticle();
+  }
+
+  /** Stores up to 1,000 articles; one result each, in order. Safe to repeat. */
+  public List<Result<UpsertedArticle>> batchUpsertArticles(List<Article> articles) {
+    var request = BatchUpsertArticlesRequest.newBuilder().addAllArticles(articles).build();
+    return connection
+        .call(NewsFeedServiceGrpc.getBatchUpsertArticlesMethod(), request)
+        .getResultsList()
+        .stream()
+        .map(NewsFeedClient::result)
+        .toList();
+  }
+
+  /** Takes an article out of every feed; answers when it was deleted (first). Safe to repeat. */
+  public Timestamp deleteArticle(String namespace, String id) {
+    var request = DeleteArticleRequest.newBuilder().setNamespace(namespace).setId(id).build();
+    return connection
+        .call(NewsFeedServiceGrpc.getDeleteArticleMethod(), request)
+        .getDeleteTime();
+  }
+
+  /** Creates a category. Never tried again by itself: the second try would find the first's. */
+  public Category createCategory(Category category) {
+    var request = CreateCategoryRequest.newBuilder().setCategory(category).build();
+    return connection
+        .callOnce(NewsFeedServiceGrpc.getCreateCategoryMethod(), request)
+        .getCategory();
+  }
+
+  /** All categories of a namespace, each before those below it. */
+  public Pages<Category> categories(ListCategoriesRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  NewsFeedServiceGrpc.getListCategoriesMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getCategoriesList(), page.getNextPageToken());
+        });
+  }
+
+  private static Result<UpsertedArticle> result(UpsertArticleResult result) {
+    return result.hasError()
+        ? new Result.Failed<>(WinnowException.from(result.getError()))
+        : new Result.Ok<>(result.getUpserted());
+  }
+}
