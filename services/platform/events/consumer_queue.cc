@@ -18,15 +18,7 @@ Counter& CounterOf(Metrics& metrics, const Consumer& consumer, const char* what,
 
 }  // namespace
 
-bool Pending::Finish(std::vector<DeadLetter> dead, Settled& settled) {
-  const std::lock_guard lock(mutex_);
-  std::move(dead.begin(), dead.end(), std::back_inserter(dead_));
-  if (--remaining_ > 0) return false;
-  settled = {id_, std::move(dead_)};
-  return true;
-}
-
-ConsumerQueue::ConsumerQueue(Consumer consumer, const InProcessOptions& options, Metrics& metrics)
+ConsumerQueue::ConsumerQueue(Consumer consumer, const QueueOptions& options, Metrics& metrics)
     : consumer_(std::move(consumer)),
       options_(options),
       delivered_(
@@ -141,35 +133,36 @@ bool ConsumerQueue::Again(Delivery& delivery, const Status& status, bool threw) 
          (verdict == Verdict::kRetry && delivery.tries < options_.max_deliveries);
 }
 
+DeadLetter ConsumerQueue::Bury(const Delivery& delivery, const Status& status) {
+  dead_.Increment();
+  log::Warn("event is a dead letter", {{"service", consumer_.service},
+                                       {"event", consumer_.event},
+                                       {"event_id", delivery.envelope.id()},
+                                       {"deliveries", delivery.deliveries}});
+  return {consumer_.service, status.ToString(), delivery.deliveries};
+}
+
 void ConsumerQueue::Settle(std::vector<Delivery> batch, const std::vector<Status>& statuses,
                            bool threw) {
-  std::map<Relay*, std::vector<Settled>> settled;
+  std::map<std::shared_ptr<Origin>, std::vector<Ending>> endings;
   std::vector<Delivery> again;
   for (size_t i = 0; i < batch.size(); ++i) {
     Delivery& delivery = batch[i];
     ++delivery.deliveries;
-    std::vector<DeadLetter> dead;
-    if (!statuses[i].ok()) {
-      if (Again(delivery, statuses[i], threw)) {
-        again.push_back(std::move(delivery));
-        continue;
-      }
-      dead.push_back({consumer_.service, statuses[i].ToString(), delivery.deliveries});
-      dead_.Increment();
-      log::Warn("event is a dead letter", {{"service", consumer_.service},
-                                           {"event", consumer_.event},
-                                           {"event_id", delivery.envelope.id()},
-                                           {"deliveries", delivery.deliveries}});
-    } else {
+    if (statuses[i].ok()) {
       delivered_.Increment();
-    }
-    Settled row;
-    if (delivery.pending->Finish(std::move(dead), row)) {
-      settled[&delivery.pending->relay()].push_back(std::move(row));
+      endings[delivery.origin].push_back({delivery.ticket, std::nullopt});
+    } else if (Again(delivery, statuses[i], threw)) {
+      again.push_back(std::move(delivery));
+    } else {
+      endings[delivery.origin].push_back({delivery.ticket, Bury(delivery, statuses[i])});
     }
   }
-  for (auto& [relay, rows] : settled) relay->Settle(std::move(rows));
-  if (again.empty()) return;
+  for (auto& [origin, ended] : endings) origin->Settle(std::move(ended));
+  if (!again.empty()) WaitAside(std::move(again));
+}
+
+void ConsumerQueue::WaitAside(std::vector<Delivery> again) {
   retried_.Increment(static_cast<double>(again.size()));
   const auto now = steady_clock::now();
   const std::lock_guard lock(mutex_);

@@ -6,54 +6,66 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "services/platform/clock.h"
 #include "services/platform/events/delivery.h"
-#include "services/platform/events/in_process_transport.h"
-#include "services/platform/events/relay.h"
 #include "services/platform/metrics.h"
 
 namespace winnow::events {
 
-// An outbox row whose event is with one or more consumers.
-class Pending {
- public:
-  Pending(Relay& relay, int64_t id, int consumers)
-      : relay_(relay), id_(id), remaining_(consumers) {}
-  Relay& relay() const { return relay_; }
-  // One consumer has it done, or `dead` when it cannot. True with the last one; then `settled` is
-  // what to tell the relay.
-  bool Finish(std::vector<DeadLetter> dead, Settled& settled);
+// A consumer that an event could not be given to.
+struct DeadLetter {
+  std::string consumer;
+  std::string reason;
+  int deliveries = 0;
+};
 
- private:
-  Relay& relay_;
-  const int64_t id_;
-  std::mutex mutex_;
-  int remaining_;
-  std::vector<DeadLetter> dead_;
+// How a delivery ended: done, or dead.
+struct Ending {
+  uint64_t ticket = 0;
+  std::optional<DeadLetter> dead;
+};
+
+// Where deliveries come from, and who is told of their end: an outbox, or a broker's queue.
+class Origin {
+ public:
+  virtual ~Origin() = default;
+  // Called by the consumer's thread, once for each delivery.
+  virtual void Settle(std::vector<Ending> endings) = 0;
 };
 
 // An event on its way to one consumer.
 struct Delivery {
   Envelope envelope;
-  std::shared_ptr<Pending> pending;
+  std::shared_ptr<Origin> origin;
+  uint64_t ticket = 0;  // names it to its origin
   int deliveries = 0;
   int tries = 0;       // deliveries that count against max_deliveries
   bool alone = false;  // a batch with it threw
 };
 
+struct QueueOptions {
+  int max_deliveries = 20;  // Events.max_deliveries of the config
+  // An event that is to come again waits first_backoff, then twice as long each time up to
+  // max_backoff, less up to a half at random.
+  std::chrono::milliseconds first_backoff{100};
+  std::chrono::milliseconds max_backoff{10'000};
+};
+
 // What one consumer has still to take: delivers in batches on a thread of its own. Those that are
-// to come again wait aside, so that they hold nobody up. As long as the relays' rows in flight.
+// to come again wait aside, so that they hold nobody up. As long as what its origins have in flight.
 class ConsumerQueue {
  public:
-  ConsumerQueue(Consumer consumer, const InProcessOptions& options, Metrics& metrics);
+  ConsumerQueue(Consumer consumer, const QueueOptions& options, Metrics& metrics);
   ~ConsumerQueue();  // stops
 
   void Start();
-  // Ends after the delivery that is running; what waits is left where it is, in the outbox.
+  // Ends after the delivery that is running; what waits is left where it is, with its origin.
   void Stop();
   void Push(std::vector<Delivery> deliveries);
   // Counts an event that is dead before it could be delivered.
@@ -72,10 +84,12 @@ class ConsumerQueue {
   std::vector<Status> Deliver(std::span<const Envelope> envelopes, bool& threw);
   void Settle(std::vector<Delivery> batch, const std::vector<Status>& statuses, bool threw);
   bool Again(Delivery& delivery, const Status& status, bool threw);
+  DeadLetter Bury(const Delivery& delivery, const Status& status);
+  void WaitAside(std::vector<Delivery> again);
   std::chrono::milliseconds Backoff(int deliveries);
 
   const Consumer consumer_;
-  const InProcessOptions options_;
+  const QueueOptions options_;
   Counter& delivered_;
   Counter& retried_;
   Counter& dead_;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <vector>
 
 #include "services/platform/events/consumer_queue.h"
@@ -16,6 +17,41 @@ using Queues = std::vector<std::unique_ptr<ConsumerQueue>>;
 
 constexpr std::chrono::milliseconds kFlushPoll{5};
 const Queues kNobody;
+
+// The outbox of one schema: a row is settled when the last of its consumers is done with it.
+class OutboxOrigin final : public Origin {
+ public:
+  explicit OutboxOrigin(Relay& relay) : relay_(relay) {}
+
+  void Expect(int64_t id, size_t consumers) {
+    const std::lock_guard lock(mutex_);
+    rows_[id] = {consumers, {}};
+  }
+
+  void Settle(std::vector<Ending> endings) override {
+    std::vector<Settled> settled;
+    {
+      const std::lock_guard lock(mutex_);
+      for (Ending& ending : endings) {
+        const auto row = rows_.find(static_cast<int64_t>(ending.ticket));
+        if (ending.dead) row->second.dead.push_back(*std::move(ending.dead));
+        if (--row->second.consumers > 0) continue;
+        settled.push_back({row->first, std::move(row->second.dead)});
+        rows_.erase(row);
+      }
+    }
+    if (!settled.empty()) relay_.Settle(std::move(settled));
+  }
+
+ private:
+  struct Row {
+    size_t consumers = 0;  // that still have it
+    std::vector<DeadLetter> dead;
+  };
+  Relay& relay_;
+  std::mutex mutex_;
+  std::map<int64_t, Row> rows_;
+};
 
 }  // namespace
 
@@ -33,6 +69,7 @@ struct InProcessTransport::State {
   Counter& unknown;
   std::map<std::string, Queues> queues;  // by event
   std::map<std::string, std::unique_ptr<Relay>> relays;
+  std::map<Relay*, std::shared_ptr<OutboxOrigin>> origins;
   std::atomic<bool> running = false;
 
   void Take(Relay& relay, std::vector<OutboxRow> rows);
@@ -51,6 +88,7 @@ struct InProcessTransport::State {
 
 // Hands rows to the queues of their events. What nobody here takes, or can read, is settled now.
 void InProcessTransport::State::Take(Relay& relay, std::vector<OutboxRow> rows) {
+  const std::shared_ptr<OutboxOrigin>& origin = origins.at(&relay);
   std::map<ConsumerQueue*, std::vector<Delivery>> deliveries;
   std::vector<Settled> settled;
   for (const OutboxRow& row : rows) {
@@ -64,10 +102,9 @@ void InProcessTransport::State::Take(Relay& relay, std::vector<OutboxRow> rows) 
     } else if (consumers.empty()) {
       settled.push_back({row.id, {}});
     } else {
-      const auto pending =
-          std::make_shared<Pending>(relay, row.id, static_cast<int>(consumers.size()));
+      origin->Expect(row.id, consumers.size());
       for (const auto& queue : consumers) {
-        deliveries[queue.get()].push_back({envelope, pending});
+        deliveries[queue.get()].push_back({envelope, origin, static_cast<uint64_t>(row.id)});
       }
     }
   }
@@ -139,7 +176,7 @@ InProcessTransport::~InProcessTransport() { Stop(steady_clock::now()); }
 void InProcessTransport::AddConsumer(Consumer consumer) {
   Queues& consumers = state_->queues[consumer.event];
   consumers.push_back(
-      std::make_unique<ConsumerQueue>(std::move(consumer), state_->options, state_->metrics));
+      std::make_unique<ConsumerQueue>(std::move(consumer), state_->options.queue, state_->metrics));
 }
 
 void InProcessTransport::AddProducer(const std::string& schema) {
@@ -150,6 +187,7 @@ void InProcessTransport::AddProducer(const std::string& schema) {
     state->Take(*relay, std::move(rows));
   };
   relay = std::make_unique<Relay>(state_->pool, state_->metrics, schema, options, take);
+  state_->origins.emplace(relay.get(), std::make_shared<OutboxOrigin>(*relay));
 }
 
 Status InProcessTransport::Start() {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "services/platform/events/consumer_queue.h"
 #include "services/platform/events/transport.h"
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
@@ -11,11 +12,7 @@
 namespace winnow::events {
 
 struct InProcessOptions {
-  int max_deliveries = 20;  // Events.max_deliveries of the config
-  // An event that is to come again waits first_backoff, then twice as long each time up to
-  // max_backoff, less up to a half at random.
-  std::chrono::milliseconds first_backoff{100};
-  std::chrono::milliseconds max_backoff{10'000};
+  QueueOptions queue;
   // How often an outbox is looked at without a Wake.
   std::chrono::milliseconds poll_interval{100};
   // Of several processes on one schema one drains it; after a crash of that one another takes over

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "services/platform/clock.h"
+#include "services/platform/events/consumer_queue.h"
 #include "services/platform/events/outbox_sql.h"
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
@@ -22,13 +23,6 @@ struct OutboxRow {
   int64_t id = 0;
   std::string event;
   std::string envelope;  // serialised
-};
-
-// A consumer that a row's event could not be given to.
-struct DeadLetter {
-  std::string consumer;
-  std::string reason;
-  int deliveries = 0;
 };
 
 // A row that may leave the outbox.
