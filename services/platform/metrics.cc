@@ -1,5 +1,6 @@
 #include "services/platform/metrics.h"
 
+#include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -96,6 +97,22 @@ struct Metrics::State {
   std::shared_ptr<ReadGauges> read_gauges = std::make_shared<ReadGauges>();
 };
 
+// Everything a scrape shows.
+class Metrics::Families final : public prometheus::Collectable {
+ public:
+  explicit Families(const State& state) : state_(state) {}
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    std::vector<prometheus::MetricFamily> families = state_.registry.Collect();
+    for (auto& family : CollectReadGauges(*state_.read_gauges)) {
+      families.push_back(std::move(family));
+    }
+    return families;
+  }
+
+ private:
+  const State& state_;
+};
+
 Metrics::Metrics() : state_(std::make_unique<State>()) {}
 Metrics::~Metrics() = default;
 
@@ -143,12 +160,12 @@ std::shared_ptr<void> Metrics::AddGauge(const std::string& name, const std::stri
           }};
 }
 
+std::shared_ptr<prometheus::Collectable> Metrics::Source() const {
+  return std::make_shared<Families>(*state_);
+}
+
 std::string Metrics::Render() const {
-  std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
-  for (auto& family : CollectReadGauges(*state_->read_gauges)) {
-    families.push_back(std::move(family));
-  }
-  return prometheus::TextSerializer().Serialize(families);
+  return prometheus::TextSerializer().Serialize(Source()->Collect());
 }
 
 const std::vector<double>& Metrics::LatencyBuckets() {

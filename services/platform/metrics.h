@@ -8,6 +8,10 @@
 
 // Prometheus metrics by prometheus-cpp, which stays behind this header. Names are
 // winnow_<part>_<what>_<unit>[_total]; labels are from closed sets, never text or ids.
+namespace prometheus {
+class Collectable;
+}
+
 namespace winnow {
 
 using Labels = std::map<std::string, std::string>;
@@ -44,12 +48,15 @@ class Metrics {
                                                const Labels& labels, std::function<double()> read);
   // What a scrape shows now.
   std::string Render() const;
+  // The same for the HTTP exposer (grpc/metrics_http.h). The Metrics outlive it.
+  std::shared_ptr<prometheus::Collectable> Source() const;
 
   // Seconds, from 100 us to 10 s: for every latency histogram.
   static const std::vector<double>& LatencyBuckets();
 
  private:
   struct State;
+  class Families;
   std::unique_ptr<State> state_;
 };
 

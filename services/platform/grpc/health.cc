@@ -1,0 +1,75 @@
+#include "services/platform/grpc/health.h"
+
+#include <exception>
+
+#include "services/platform/log.h"
+
+namespace winnow::rpc {
+namespace {
+
+Status Check(const Probe& probe) {
+  try {
+    return probe.check();
+  } catch (const std::exception& e) {
+    return Internal(e.what());
+  }
+}
+
+}  // namespace
+
+Health::Health(grpc::HealthCheckServiceInterface& service, std::span<const Target> targets,
+               std::chrono::milliseconds interval, Metrics& metrics)
+    : service_(service) {
+  for (const Target& target : targets) {
+    Watched watched{.service_name = target.service_name, .probes = target.probes, .up = {}};
+    for (const Probe& probe : target.probes) {
+      watched.up.push_back(&metrics.GetGauge("winnow_dependency_up",
+                                             "1 when the dependency answered its last probe.",
+                                             {{"target", target.name}, {"probe", probe.name}}));
+    }
+    watched_.push_back(std::move(watched));
+  }
+  for (Watched& watched : watched_) Ask(watched);
+  service_.SetServingStatus("", true);
+  thread_ = std::thread([this, interval] { Loop(interval); });
+}
+
+void Health::Ask(Watched& watched) {
+  bool serving = true;
+  for (size_t i = 0; i < watched.probes.size(); ++i) {
+    const Status status = Check(watched.probes[i]);
+    watched.up[i]->Set(status.ok() ? 1 : 0);
+    if (!status.ok() && (watched.serving || !watched.known)) {
+      log::Warn("dependency is away", {{"service", watched.service_name},
+                                       {"probe", watched.probes[i].name},
+                                       {"error", Message(status)}});
+    }
+    serving = serving && status.ok();
+  }
+  if (watched.known && watched.serving == serving) return;
+  if (watched.known && serving) log::Info("serving again", {{"service", watched.service_name}});
+  watched.known = true;
+  watched.serving = serving;
+  service_.SetServingStatus(watched.service_name, serving);
+}
+
+void Health::Loop(std::chrono::milliseconds interval) {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, interval, [this] { return ending_; })) {
+    lock.unlock();
+    for (Watched& watched : watched_) Ask(watched);
+    lock.lock();
+  }
+}
+
+void Health::EndServing() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake_.notify_all();
+  service_.Shutdown();  // first, so that callers hear of it while a probe still waits
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace winnow::rpc

@@ -1,0 +1,135 @@
+#include "services/platform/grpc/server.h"
+
+#include <grpcpp/ext/channelz_service_plugin.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "services/platform/grpc/bind_error.h"
+#include "services/platform/grpc/grpc_log.h"
+#include "services/platform/grpc/limits.h"
+#include "services/platform/grpc/tls.h"
+#include "services/platform/listen_address.h"
+#include "services/platform/log.h"
+#include "services/platform/timestamp.h"
+
+namespace winnow::rpc {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kMaxStreamsPerConnection = 4096;
+constexpr int kKeepaliveMs = 60'000;  // finds peers that vanished without a word
+constexpr int kKeepaliveTimeoutMs = 20'000;
+constexpr int kMinPingIntervalMs = 5'000;  // callers with keepalives of their own are not cut
+
+void InitPlugins() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::channelz::experimental::InitChannelzService();
+  });
+}
+
+void SetLimits(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  // A second process on the port is an error to be told of, not a partner to share calls with.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kMinPingIntervalMs);
+}
+
+Status CheckReachable(const config::v1::Config& config, const ListenAddress& address) {
+  if (address.IsLoopback() || config.insecure() || !config.tls().cert_file().empty()) {
+    return OkStatus();
+  }
+  return InvalidField("listen", "\"" + address.ToString() +
+                                    "\" is reachable from other machines, in plain text: set tls, "
+                                    "listen on 127.0.0.1, or say --insecure when a mesh encrypts");
+}
+
+StatusOr<milliseconds> ToMilliseconds(const google::protobuf::Duration& duration) {
+  WINNOW_ASSIGN_OR_RETURN(const Micros micros, FromDuration(duration));
+  return std::chrono::duration_cast<milliseconds>(micros);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Server>> Server::Start(const config::v1::Config& config, Runtime& runtime,
+                                                Metrics& metrics, std::span<const Target> targets,
+                                                ServerOptions options) {
+  RouteGrpcLog();
+  InitPlugins();
+  std::unique_ptr<Server> server(new Server(runtime, options));
+  WINNOW_ASSIGN_OR_RETURN(server->drain_delay_, ToMilliseconds(config.calls().drain_delay()));
+  WINNOW_ASSIGN_OR_RETURN(server->drain_timeout_, ToMilliseconds(config.calls().drain_timeout()));
+  WINNOW_RETURN_IF_ERROR(server->Listen(config, targets));
+  auto* health_service = server->server_->GetHealthCheckService();
+  if (health_service == nullptr) return Internal("the gRPC server has no health service");
+  server->health_ =
+      std::make_unique<Health>(*health_service, targets, options.probe_interval, metrics);
+  return server;
+}
+
+Status Server::Listen(const config::v1::Config& config, std::span<const Target> targets) {
+  WINNOW_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(config.listen(), "listen"));
+  WINNOW_RETURN_IF_ERROR(CheckReachable(config, address));
+  WINNOW_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.tls()));
+  grpc::ServerBuilder builder;
+  SetLimits(builder);
+  builder.AddListeningPort(address.ToString(), credentials, &port_);
+  for (const Target& target : targets) builder.RegisterService(target.grpc_service);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || port_ == 0) {
+    if (server_ != nullptr) server_->Shutdown();
+    return InvalidField("listen", BindError(address));
+  }
+  address.port = port_;
+  address_ = address.ToString();
+  return OkStatus();
+}
+
+std::shared_ptr<grpc::Channel> Server::InProcessChannel() const {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return server_->InProcessChannel(arguments);
+}
+
+bool Server::Drain() {
+  health_->EndServing();
+  {
+    std::unique_lock lock(mutex_);
+    hurry_wake_.wait_for(lock, drain_delay_, [this] { return hurry_; });
+  }
+  const bool drained = runtime_.Drain(std::chrono::steady_clock::now() + drain_timeout_);
+  if (!drained) {
+    log::Warn("calls were still in flight when the drain timed out",
+              {{"drain_timeout_ms", static_cast<int64_t>(drain_timeout_.count())}});
+  }
+  return drained;
+}
+
+void Server::HurryDrain() {
+  const std::lock_guard lock(mutex_);
+  hurry_ = true;
+  hurry_wake_.notify_all();
+}
+
+void Server::Shutdown() {
+  if (health_) health_->EndServing();
+  if (!server_) return;
+  server_->Shutdown(std::chrono::system_clock::now() + options_.cut_after);
+  health_.reset();
+  server_.reset();
+}
+
+}  // namespace winnow::rpc
