@@ -46,12 +46,14 @@ target_link_libraries(winnow_protos PUBLIC gRPC::grpc++ protobuf::libprotobuf)
 
 # One descriptor set of the whole API, for grpcurl without reflection, Envoy and docs.
 set(WINNOW_DESCRIPTOR_SET "${CMAKE_BINARY_DIR}/winnow.descriptors.pb")
+list(TRANSFORM winnow_proto_files PREPEND "${CMAKE_SOURCE_DIR}/protos/"
+  OUTPUT_VARIABLE winnow_proto_paths)
 add_custom_command(
   OUTPUT "${WINNOW_DESCRIPTOR_SET}"
   COMMAND protobuf::protoc --include_imports --include_source_info
     "--descriptor_set_out=${WINNOW_DESCRIPTOR_SET}" "-I${CMAKE_SOURCE_DIR}/protos"
     "-I${WINNOW_GOOGLEAPIS}" ${winnow_proto_files}
-  DEPENDS ${winnow_proto_files}
+  DEPENDS ${winnow_proto_paths}
   WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}/protos"
   VERBATIM)
 add_custom_target(winnow_descriptors ALL DEPENDS "${WINNOW_DESCRIPTOR_SET}")
