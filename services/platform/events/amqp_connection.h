@@ -1,0 +1,89 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "services/platform/status.h"
+
+namespace winnow::events {
+
+// A broker's address: amqp://USER@HOST:PORT/VHOST, or amqps://.
+struct AmqpAddress {
+  std::string host = "localhost";
+  int port = 5672;
+  std::string user = "guest";
+  std::string password = "guest";
+  std::string vhost = "/";
+  bool tls = false;
+  std::string ca_file;  // for TLS; empty: the system's authorities
+
+  // Without the password: for messages.
+  std::string ToString() const;
+};
+
+// Its error is INVALID_ARGUMENT that says what is wrong, without the password.
+StatusOr<AmqpAddress> ParseAmqpUrl(const std::string& url);
+
+// One connection with one channel, for one thread (Shutdown excepted). Any error but a refused
+// declaration leaves it useless: open another. Errors are UNAVAILABLE (BROKER_UNAVAILABLE).
+class AmqpConnection {
+ public:
+  // Connects, logs in and declares the whole topology.
+  static StatusOr<std::unique_ptr<AmqpConnection>> Open(const AmqpAddress& address);
+  ~AmqpConnection();
+  AmqpConnection(const AmqpConnection&) = delete;
+  AmqpConnection& operator=(const AmqpConnection&) = delete;
+
+  // What the broker says while we wait.
+  struct Confirmed {  // of publications
+    uint64_t tag = 0;
+    bool multiple = false;  // this and all before
+    bool ok = false;        // false: refused, e.g. the queue is full
+  };
+  struct Returned {  // no queue takes it; its confirmation follows
+    std::string message_id;
+  };
+  struct Blocked {
+    bool blocked = false;  // the broker takes no publications, e.g. for want of memory
+    std::string reason;
+  };
+  struct Message {
+    uint64_t tag = 0;
+    std::string message_id;
+    std::string body;
+  };
+  struct Quiet {};  // nothing within the timeout
+  using Heard = std::variant<Quiet, Confirmed, Returned, Blocked, Message>;
+  StatusOr<Heard> Hear(std::chrono::milliseconds timeout);
+
+  // Makes the broker confirm publications: tags count from 1.
+  Status SelectConfirms();
+  // Persistent and mandatory.
+  Status Publish(std::string_view exchange, std::string_view key, std::string_view message_id,
+                 std::string_view body);
+
+  // Begins to receive, at most `prefetch` unacknowledged messages at a time.
+  Status Consume(const std::string& queue, int prefetch);
+  // Takes one message, to be acknowledged; nothing when the queue is empty.
+  StatusOr<std::optional<Message>> Get(const std::string& queue);
+  Status Ack(uint64_t tag);
+  Status Reject(uint64_t tag, bool requeue);
+  StatusOr<int64_t> CountMessages(const std::string& queue);
+  StatusOr<int64_t> Purge(const std::string& queue);
+
+  // From any thread: makes what waits end with an error.
+  void Shutdown();
+
+ private:
+  struct State;
+  explicit AmqpConnection(std::unique_ptr<State> state);
+  Status DeclareTopology();
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace winnow::events

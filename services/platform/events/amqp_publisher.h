@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/platform/clock.h"
+#include "services/platform/events/amqp_connection.h"
+#include "services/platform/events/relay.h"
+#include "services/platform/metrics.h"
+
+namespace winnow::events {
+
+// Publishes outbox rows, with confirms, on a thread and connection of its own. A row is settled
+// when the broker has it; what is refused, returned or lost with the connection is published again.
+class AmqpPublisher {
+ public:
+  AmqpPublisher(AmqpAddress address, Metrics& metrics);
+  ~AmqpPublisher();  // stops
+
+  void Start();
+  void Stop();
+  // Rows of a relay, which bounds how many there are.
+  void Push(Relay& relay, std::vector<OutboxRow> rows);
+  // Whether the broker has all that was pushed.
+  bool Idle() const;
+  // Why nothing can be published now.
+  Status health() const;
+
+ private:
+  struct Row {
+    Relay* relay = nullptr;
+    OutboxRow row;
+    std::string message_id;
+    bool returned = false;  // no queue took it
+  };
+  void Run();
+  Status Connect();
+  Status PublishReady();
+  Status HearConfirms();
+  void OnConfirmed(const AmqpConnection::Confirmed& confirmed);
+  void Settle(std::map<uint64_t, Row>::iterator first, std::map<uint64_t, Row>::iterator last,
+              bool ok);
+  void TakeBack();
+  bool Pause(std::chrono::milliseconds longest);
+  void SetHealth(Status status);
+
+  const AmqpAddress address_;
+  Counter& published_;
+  Counter& refused_;
+  Counter& reconnects_;
+  Gauge& blocked_gauge_;
+
+  // Of the thread.
+  std::map<uint64_t, Row> unconfirmed_;  // by tag
+  uint64_t next_tag_ = 1;
+  bool blocked_ = false;
+  bool refused_lately_ = false;
+  Deadline confirm_by_{};
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::unique_ptr<AmqpConnection> connection_;  // made and ended by the thread
+  std::deque<Row> ready_;
+  size_t in_flight_ = 0;  // ready or unconfirmed
+  Status health_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace winnow::events

@@ -1,0 +1,169 @@
+#include "services/platform/events/amqp_subscriber.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "services/platform/events/amqp_topology.h"
+#include "services/platform/log.h"
+
+namespace winnow::events {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPause{100};
+constexpr milliseconds kMaxPause{5'000};
+// Between looks at what the consumer has done; also the longest that an answer waits.
+constexpr milliseconds kHearTime{5};
+
+Status Connecting() {
+  return Unavailable(Reason::kBrokerUnavailable, "not connected to the broker yet",
+                     std::chrono::seconds(1));
+}
+
+}  // namespace
+
+// Collects the answers to the messages of one connection. After that connection is lost nobody
+// asks for them: the broker delivers the messages again.
+class AmqpSubscriber::Inbox final : public Origin {
+ public:
+  void Settle(std::vector<Ending> endings) override {
+    const std::lock_guard lock(mutex_);
+    std::move(endings.begin(), endings.end(), std::back_inserter(endings_));
+  }
+  std::vector<Ending> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(endings_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Ending> endings_;
+};
+
+AmqpSubscriber::AmqpSubscriber(AmqpAddress address, Consumer consumer, const QueueOptions& options,
+                               Metrics& metrics)
+    : address_(std::move(address)),
+      queue_name_(QueueName(consumer.service, consumer.event)),
+      event_(consumer.event),
+      // One batch being delivered and one that arrives meanwhile.
+      prefetch_(2 * std::clamp(consumer.max_batch, 1, 30'000)),
+      reconnects_(metrics.GetCounter("winnow_broker_connects_total",
+                                     "Attempts to connect to the broker.",
+                                     {{"connection", consumer.service}})),
+      queue_(std::move(consumer), options, metrics),
+      health_(Connecting()) {}
+
+AmqpSubscriber::~AmqpSubscriber() { Stop(); }
+
+void AmqpSubscriber::Start() {
+  queue_.Start();
+  thread_ = std::thread([this] { Run(); });
+}
+
+void AmqpSubscriber::Stop() {
+  queue_.Stop();  // first: its last answers are still sent
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status AmqpSubscriber::health() const {
+  const std::lock_guard lock(mutex_);
+  return health_;
+}
+
+void AmqpSubscriber::SetHealth(Status status) {
+  const std::lock_guard lock(mutex_);
+  if (!status.ok() && Message(status) != Message(health_)) {
+    log::Warn("events cannot be received", {{"queue", queue_name_}, {"error", Message(status)}});
+  } else if (status.ok() && !health_.ok()) {
+    log::Info("events are received", {{"queue", queue_name_}});
+  }
+  health_ = std::move(status);
+}
+
+// False when stopping.
+bool AmqpSubscriber::Pause(milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, longest, [this] { return stopping_; });
+  return !stopping_;
+}
+
+void AmqpSubscriber::Run() {
+  milliseconds pause = kFirstPause;
+  while (Pause(milliseconds(0))) {
+    Status status = Connect();
+    if (status.ok()) pause = kFirstPause;
+    while (status.ok() && Pause(milliseconds(0))) {
+      status = Receive();
+      if (status.ok()) status = Answer();
+    }
+    if (status.ok()) status = Answer();  // stopping: what the last delivery brought
+    connection_.reset();
+    if (!Pause(milliseconds(0))) return;
+    SetHealth(status);
+    if (!Pause(pause)) return;
+    pause = std::min(2 * pause, kMaxPause);
+  }
+}
+
+Status AmqpSubscriber::Connect() {
+  reconnects_.Increment();
+  WINNOW_ASSIGN_OR_RETURN(connection_, AmqpConnection::Open(address_));
+  WINNOW_RETURN_IF_ERROR(connection_->Consume(queue_name_, prefetch_));
+  inbox_ = std::make_shared<Inbox>();
+  SetHealth(OkStatus());
+  return OkStatus();
+}
+
+// Takes what has arrived; waits a little when nothing has.
+Status AmqpSubscriber::Receive() {
+  std::vector<AmqpConnection::Message> messages;
+  milliseconds wait = kHearTime;
+  while (messages.size() < static_cast<size_t>(prefetch_)) {
+    WINNOW_ASSIGN_OR_RETURN(AmqpConnection::Heard heard, connection_->Hear(wait));
+    if (std::holds_alternative<AmqpConnection::Quiet>(heard)) break;
+    if (auto* message = std::get_if<AmqpConnection::Message>(&heard)) {
+      messages.push_back(std::move(*message));
+    }
+    wait = milliseconds(0);
+  }
+  if (!messages.empty()) Accept(std::move(messages));
+  return OkStatus();
+}
+
+void AmqpSubscriber::Accept(std::vector<AmqpConnection::Message> messages) {
+  std::vector<Delivery> deliveries;
+  std::vector<Ending> unreadable;
+  for (AmqpConnection::Message& message : messages) {
+    Delivery delivery{.envelope = {}, .origin = inbox_, .ticket = message.tag};
+    if (delivery.envelope.ParseFromString(message.body) && EventName(delivery.envelope) == event_) {
+      deliveries.push_back(std::move(delivery));
+      continue;
+    }
+    queue_.CountDead();
+    log::Warn("event is a dead letter",
+              {{"queue", queue_name_},
+               {"event_id", message.message_id},
+               {"reason", "the payload is no " + event_ + " that this version can read"}});
+    unreadable.push_back({message.tag, DeadLetter{queue_.consumer().service, "unreadable", 0}});
+  }
+  if (!unreadable.empty()) inbox_->Settle(std::move(unreadable));
+  if (!deliveries.empty()) queue_.Push(std::move(deliveries));
+}
+
+Status AmqpSubscriber::Answer() {
+  for (const Ending& ending : inbox_->Take()) {
+    // Rejected without requeue, a message goes to the dead letters.
+    WINNOW_RETURN_IF_ERROR(ending.dead ? connection_->Reject(ending.ticket, false)
+                                       : connection_->Ack(ending.ticket));
+  }
+  return OkStatus();
+}
+
+}  // namespace winnow::events

@@ -1,0 +1,27 @@
+#include "services/platform/events/amqp_topology.h"
+
+namespace winnow::events {
+
+std::string QueueName(std::string_view service, std::string_view event) {
+  const size_t dot = event.rfind('.');
+  const std::string_view name = dot == std::string_view::npos ? event : event.substr(dot + 1);
+  return "winnow." + std::string(service) + "." + std::string(name) + ".v1";
+}
+
+std::string DeadQueueName(std::string_view queue) { return std::string(queue) + ".dead"; }
+
+const std::vector<Queue>& AllQueues() {
+  static const std::vector<Queue>& queues = *[] {
+    auto* all = new std::vector<Queue>;
+    const auto add = [&](std::string_view service, std::string_view event) {
+      all->push_back({QueueName(service, event), std::string(event)});
+    };
+    add("dedup", "winnow.events.v1.ItemCollected");
+    add("newsfeed", "winnow.events.v1.ItemAccepted");
+    add("newsfeed", "winnow.events.v1.DuplicateFound");
+    return all;
+  }();
+  return queues;
+}
+
+}  // namespace winnow::events
