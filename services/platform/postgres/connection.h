@@ -1,0 +1,54 @@
+#pragma once
+
+#include <pqxx/connection>
+#include <pqxx/errorhandler>
+#include <string>
+#include <unordered_set>
+
+#include "services/platform/clock.h"
+#include "services/platform/postgres/session.h"
+#include "services/platform/postgres/url.h"
+
+namespace winnow::pg {
+
+// One connection, with what Winnow relies on set up: READ COMMITTED whatever the role's default,
+// ISO dates, UTF-8. Constructor and methods throw pqxx exceptions. One thread at a time.
+class Connection {
+ public:
+  explicit Connection(const ConnectionSettings& settings);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  pqxx::connection& driver() { return driver_; }
+  // Behind a pooler that hands out the server per transaction nothing may outlive one: no prepared
+  // statement, no SET.
+  bool transaction_pooling() const { return transaction_pooling_; }
+  int socket() const { return driver_.sock(); }
+  bool is_open() const { return driver_.is_open(); }
+
+  // Registers the statement on its first use. False: statements cannot be prepared here.
+  bool Prepare(const Statement& statement);
+
+  // Makes the server end statements once `deadline` is over: at the next of a few fixed steps, so
+  // that the SET, which costs half a query, is rarely needed. With transaction pooling the SET has
+  // to be part of each transaction's beginning: BeginSql().
+  void LimitStatements(pqxx::transaction_base& transaction, Deadline deadline);
+
+  // BEGIN of a READ COMMITTED transaction, one round trip. `settings`: further "SET LOCAL ...;".
+  std::string BeginSql(Deadline deadline, const std::string& settings = "") const;
+
+  // True when an idle connection has something to read: the server's goodbye.
+  bool IsStale() const;
+
+ private:
+  bool transaction_pooling_;
+  pqxx::connection driver_;
+  pqxx::quiet_errorhandler quiet_;  // notices would go to stderr
+  std::unordered_set<const char*> prepared_;
+  int64_t statement_timeout_ms_ = -1;
+};
+
+// The statement_timeout for what is left until `deadline`: the smallest step that is not shorter.
+std::chrono::milliseconds StatementTimeout(std::chrono::steady_clock::duration left);
+
+}  // namespace winnow::pg

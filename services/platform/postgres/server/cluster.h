@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "services/platform/postgres/server/account.h"
+#include "services/platform/postgres/server/programs.h"
+#include "services/platform/status.h"
+
+namespace winnow::pg {
+
+// A database cluster is the directory `pg` of the data directory.
+inline constexpr char kSuperuser[] = "winnow";
+inline constexpr char kDatabase[] = "winnow";
+
+// Major version of the cluster in `data_dir`; empty when there is none yet. An error when `pg` is
+// there and is no cluster.
+StatusOr<std::optional<int>> ClusterMajor(const std::string& data_dir);
+
+// Makes the cluster, in `pg.tmp` first: an initdb that was killed leaves PG_VERSION behind, so only
+// the rename says that it is whole. `lock_fd` is inherited, so that no bootstrap process outlives
+// the lock. With `durable` all is synced before the rename.
+Status InitCluster(const std::string& data_dir, const Programs& programs, const Account& account,
+                   int lock_fd, bool durable);
+
+}  // namespace winnow::pg

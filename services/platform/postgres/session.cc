@@ -1,0 +1,48 @@
+#include "services/platform/postgres/session.h"
+
+#include <pqxx/nontransaction>
+#include <pqxx/prepared_statement>
+#include <stdexcept>
+
+#include "services/platform/postgres/connection.h"
+
+namespace winnow::pg {
+namespace {
+
+// libpq takes C strings, and pqxx cuts at a NUL without a word.
+void RefuseNul(const Statement& statement, const Parameters& parameters) {
+  for (size_t i = 0; i < parameters.values().size(); ++i) {
+    const std::optional<std::string>& value = parameters.values()[i];
+    if (value && value->find('\0') != std::string::npos) {
+      throw std::invalid_argument("parameter $" + std::to_string(i + 1) + " of " + statement.name +
+                                  " holds a NUL, which PostgreSQL's text cannot");
+    }
+  }
+}
+
+}  // namespace
+
+pqxx::result Session::Run(const Statement& statement, const Parameters& parameters) {
+  last_statement_ = statement.name;
+  failed_ = true;  // unless it returns
+  RefuseNul(statement, parameters);
+  const auto values = pqxx::prepare::make_dynamic_params(parameters.values());
+  pqxx::result result;
+  if (connection_.Prepare(statement)) {
+    result = transaction_.exec_prepared(statement.name, values);
+  } else {
+    result = transaction_.exec_params(statement.sql, values);
+  }
+  failed_ = false;
+  return result;
+}
+
+pqxx::result Session::ExecuteText(const std::string& sql) {
+  last_statement_ = "text";
+  failed_ = true;
+  pqxx::result result = transaction_.exec(sql);
+  failed_ = false;
+  return result;
+}
+
+}  // namespace winnow::pg
