@@ -187,6 +187,7 @@ class Text(unittest.TestCase):
             "A(const A&) = delete;",
             "static auto* a = new Foo();",
             "auto a = std::unique_ptr<Foo>(new Foo());",
+            "std::unique_ptr<Foo> a(new Foo());",
             "int new_head = 1; // a new one",
             'P("delete it");',
         ):
