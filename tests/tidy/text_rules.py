@@ -77,7 +77,8 @@ CPP_CALLS = (
 # `= delete` and `delete this` are no ownership, a static that is never destroyed is meant, and a
 # private constructor is out of make_unique's reach.
 OWNED = re.compile(
-    r"\bdelete\s+this\b|=\s*delete\b|\bstatic\b[^;\n]*\bnew\b|\bunique_ptr<[^;\n]*>( \w+)?\(\s*new\b"
+    r"\bdelete\s+this\b|=\s*delete\b|\bstatic\b[^;\n]*\bnew\b"
+    r"|\bunique_ptr<[^;\n]*>( \w+)?\(\s*new\b"
 )
 
 PYTHON_CALLS = (
