@@ -63,7 +63,7 @@ CPP_CALLS = (
   Call(r"\bstd::(cout|cerr|clog)\b|\b(f?printf|puts|putchar)\s*\(",
        "log through services/platform/log.h, or print in app", in_libraries),
   Call(r"\bnew\s+[A-Za-z_:]", "own by value, std::make_unique or std::vector", owns_by_value),
-  Call(r"\bdelete\s*(\[\s*\])?\s*[A-Za-z_*(]", "own by value or std::unique_ptr", owns_by_value),
+  Call(r"\bdelete\b\s*(\[\s*\])?\s*[A-Za-z_*(]", "own by value or std::unique_ptr", owns_by_value),
   Call(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol|atof|rand|srand|tmpnam|system)"
        r"\s*\(", "unsafe: use the std:: function with bounds and errors", in_services),
   Call(r"\bstd::regex\b", "backtracks without bound on input: write the scan", in_services),
