@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "services/newsfeed/categories.h"
+#include "services/newsfeed/upsert.h"
+
+// Which feeds show an article, and what an edit changes about that.
+namespace winnow::newsfeed {
+
+// None for a deleted article.
+std::vector<std::string> FeedsOf(const StoredArticle& article, const CategoryPaths& paths);
+
+struct FeedChange {
+  std::vector<std::string> entered;  // get a new position in the log
+  std::vector<std::string> left;
+  std::vector<std::string> refreshed;  // stay where they are, but filters would see a change
+};
+FeedChange DiffFeeds(const Edit& edit, const CategoryPaths& paths);
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,140 @@
+#include "services/newsfeed/upsert.h"
+
+#include <set>
+
+namespace winnow::newsfeed {
+namespace {
+
+class Planner {
+ public:
+  Planner(Known known, Time latest, Time now)
+      : known_(std::move(known)), latest_(latest), now_(now) {}
+
+  StatusOr<Upserted> Add(const Sent& item) {
+    const Article& sent = *item.article;
+    WINNOW_RETURN_IF_ERROR(CheckCategories(sent, item.prefix));
+    const ArticleKey key{sent.ns, sent.id};
+    if (const auto own = known_.articles.find(key); own != known_.articles.end()) {
+      // Which of two in one batch is the newer is not told: the later is merged.
+      return item.repeats ? MergeInto(own->second, sent, std::nullopt)
+                          : ReplaceIn(own->second, sent, item.prefix);
+    }
+    if (const auto alias = known_.aliases.find(key); alias != known_.aliases.end()) {
+      return MergeInto(known_.articles.at({sent.ns, alias->second.article_id}), sent, key);
+    }
+    if (!sent.canonical_url.empty()) {
+      const auto by_url = known_.ids_by_url.find({sent.ns, sent.canonical_url});
+      if (by_url != known_.ids_by_url.end()) {
+        plan_.new_aliases.push_back(key);
+        return MergeInto(known_.articles.at({sent.ns, by_url->second}), sent, key);
+      }
+      known_.ids_by_url[{sent.ns, sent.canonical_url}] = sent.id;
+    }
+    created_.insert(key);
+    in_order_.push_back(key);
+    known_.articles[key] = NewArticle(sent, latest_, now_);
+    return Upserted{sent.id, UpsertOutcome::kCreated, 1};
+  }
+
+  UpsertPlan Finish() && {
+    for (const ArticleKey& key : in_order_) plan_.created.push_back(known_.articles.at(key));
+    for (auto& [key, before] : before_) {
+      plan_.edited.push_back({std::move(before), known_.articles.at(key)});
+    }
+    plan_.seen.assign(seen_.begin(), seen_.end());
+    return std::move(plan_);
+  }
+
+ private:
+  Status CheckCategories(const Article& sent, const std::string& prefix) const {
+    const auto paths = known_.paths.find(sent.ns);
+    Violations violations;
+    for (size_t i = 0; i < sent.categories.size(); ++i) {
+      const std::string& id = sent.categories[i].id;
+      if (paths != known_.paths.end() && paths->second.contains(id)) continue;
+      violations.Add(prefix + "categories[" + std::to_string(i) + "].category_id",
+                     "category \"" + id + "\" does not exist in namespace \"" + sent.ns +
+                         "\"; create it first");
+    }
+    return violations.ToStatus();
+  }
+
+  // Keeps what was stored before the first change of this batch.
+  void Remember(const StoredArticle& before) {
+    const ArticleKey key{before.content.ns, before.content.id};
+    if (!created_.contains(key)) before_.emplace(key, before);
+  }
+
+  StatusOr<Upserted> ReplaceIn(StoredArticle& stored, const Article& sent,
+                               const std::string& prefix) {
+    const std::string old_url = stored.content.canonical_url;
+    seen_.insert({sent.ns, sent.id});
+    if (sent.canonical_url != old_url && !sent.canonical_url.empty()) {
+      const auto by_url = known_.ids_by_url.find({sent.ns, sent.canonical_url});
+      if (by_url != known_.ids_by_url.end()) return UrlTaken(by_url->second, prefix);
+    }
+    StoredArticle before = stored;
+    if (!Replace(stored, sent, latest_, now_)) {
+      return Upserted{sent.id, UpsertOutcome::kUnchanged, stored.revision};
+    }
+    Remember(before);
+    if (stored.content.canonical_url != old_url) {
+      if (!old_url.empty()) known_.ids_by_url.erase({sent.ns, old_url});
+      if (!sent.canonical_url.empty()) {
+        known_.ids_by_url[{sent.ns, sent.canonical_url}] = sent.id;
+      }
+    }
+    return Upserted{sent.id, UpsertOutcome::kUpdated, stored.revision};
+  }
+
+  StatusOr<Upserted> MergeInto(StoredArticle& stored, const Article& sent,
+                               const std::optional<ArticleKey>& alias) {
+    const std::string& id = stored.content.id;
+    const auto merged = UpsertOutcome::kMerged;
+    seen_.insert({sent.ns, id});
+    if (alias) {
+      const Alias now{id, ContentHash(sent)};
+      const auto known = known_.aliases.find(*alias);
+      if (known != known_.aliases.end() && known->second == now) {
+        return Upserted{id, merged, stored.revision};
+      }
+      known_.aliases[*alias] = now;
+      plan_.aliases[*alias] = now;
+    }
+    StoredArticle before = stored;
+    const bool changed = Merge(stored, sent, latest_, now_);
+    if (changed) Remember(before);
+    const auto outcome = alias     ? merged
+                         : changed ? UpsertOutcome::kUpdated
+                                   : UpsertOutcome::kUnchanged;
+    return Upserted{id, outcome, stored.revision};
+  }
+
+  static Status UrlTaken(const std::string& id, const std::string& prefix) {
+    return InvalidField(prefix + "url", "its canonical form belongs to article \"" + id +
+                                            "\"; send the change under that id, or another url");
+  }
+
+  Known known_;
+  const Time latest_;
+  const Time now_;
+  UpsertPlan plan_;
+  std::vector<ArticleKey> in_order_;  // created_, as they came
+  std::set<ArticleKey> created_;
+  std::map<ArticleKey, StoredArticle> before_;
+  std::set<ArticleKey> seen_;
+};
+
+}  // namespace
+
+UpsertPlan PlanUpserts(std::span<const Sent> sent, Known known, Time latest, Time now) {
+  Planner planner(std::move(known), latest, now);
+  std::vector<StatusOr<Upserted>> results;
+  results.reserve(sent.size());
+  for (const Sent& item : sent) results.push_back(planner.Add(item));
+  UpsertPlan plan = std::move(planner).Finish();
+  plan.results = std::move(results);
+  return plan;
+}
+
+}  // namespace winnow::newsfeed
