@@ -45,11 +45,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{/* winnow.config.v1.Config of all pods; the target comes by flag. */}}
 {{- define "winnow.config" -}}
+{{- $missing := "postgres.url is required: postgres://USER@HOST:PORT/DATABASE" -}}
 {{- $config := dict
   "listen" "0.0.0.0:7400"
   "metrics" (dict "listen" "0.0.0.0:7490")
   "dataDir" "/var/lib/winnow"
-  "postgres" (dict "url" (required "postgres.url is required: postgres://USER@HOST:PORT/DATABASE" .Values.postgres.url))
+  "postgres" (dict "url" (required $missing .Values.postgres.url))
   "calls" (dict "drainDelay" "5s" "drainTimeout" "20s") -}}
 {{- if .Values.postgres.passwordSecret.name -}}
 {{- $_ := set $config.postgres "passwordFile" "/etc/winnow/secrets/postgres/password" -}}

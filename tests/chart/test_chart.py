@@ -1,0 +1,199 @@
+"""The chart, rendered by the real helm over a matrix of values and checked without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "helm" / "winnow"
+HELM = os.environ.get("HELM", str(ROOT / ".tools" / "bin" / "helm"))
+KUBERNETES = ("1.27", "1.30")
+BASE = (
+    "postgres.url=postgres://winnow@db.example/winnow",
+    "events.url=amqp://winnow@mq.example/news",
+)
+SECRETS = ("postgres.passwordSecret.name=pg", "events.passwordSecret.name=mq")
+SECURE = ("tls.secretName=tls", "auth.bearerSecret.name=bearer")
+MATRIX = {
+    "smallest": (),
+    "secrets": SECRETS,
+    "secure": (*SECRETS, *SECURE),
+    "one target": ("targets.collector.enabled=false", "targets.dedup.enabled=false"),
+    "own settings": (
+        "targets.dedup.replicas=5",
+        "targets.dedup.resources.limits.memory=4Gi",
+        "targets.newsfeed.maxUnavailable=0",
+        "config.log.level=debug",
+        "config.dedup.tokenThreshold=0.85",
+    ),
+    "topology": ("events.topology.enabled=true", "events.topology.deadLetterTtl=604800000"),
+    "no migration": ("migrate.enabled=false", "serviceAccount.create=false"),
+}
+
+Manifest = dict[str, Any]
+
+
+def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([HELM, *arguments], capture_output=True, text=True, check=False)
+
+
+def template(values: tuple[str, ...], version: str = "1.30", base: tuple[str, ...] = BASE) -> str:
+    sets = [argument for value in (*base, *values) for argument in ("--set", value)]
+    result = helm("template", "w", str(CHART), "--kube-version", f"{version}.0", *sets)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def render(values: tuple[str, ...], version: str = "1.30") -> list[Manifest]:
+    documents = yaml.safe_load_all(template(values, version))
+    return [document for document in documents if document is not None]
+
+
+def of_kind(manifests: list[Manifest], kind: str) -> list[Manifest]:
+    return [manifest for manifest in manifests if manifest["kind"] == kind]
+
+
+@pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
+def test_lints(values: tuple[str, ...]) -> None:
+    sets = [argument for value in (*BASE, *values) for argument in ("--set", value)]
+    result = helm("lint", str(CHART), "--strict", "--kube-version", "1.30.0", *sets)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("version", KUBERNETES)
+@pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
+def test_every_manifest_is_valid(values: tuple[str, ...], version: str) -> None:
+    for manifest in render(values, version):
+        if manifest["apiVersion"].startswith("rabbitmq.com/"):
+            continue  # a custom resource: Kubernetes itself has no schema of it
+        kubernetes_validate.validate(manifest, version, strict=True)
+
+
+@pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
+def test_winnow_accepts_the_configuration(values: tuple[str, ...], tmp_path: Path) -> None:
+    binary = os.environ["WINNOW_BINARY"]
+    manifests = render(values)
+    config = of_kind(manifests, "ConfigMap")[0]["data"]["config.json"]
+    # The secrets of the pods, as files: check-config reads what the configuration names.
+    for name in ("postgres/password", "events/password", "bearer/token"):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("0123456789abcdef")
+    key = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=winnow", "-days", "1"]
+    (tmp_path / "tls").mkdir()
+    subprocess.run(
+        ["openssl", "req", "-x509", *key, "-keyout", "tls/tls.key", "-out", "tls/tls.crt"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    file = tmp_path / "config.json"
+    file.write_text(config.replace("/etc/winnow/secrets", str(tmp_path)))
+    for deployment in of_kind(manifests, "Deployment"):
+        target = deployment["metadata"]["labels"]["app.kubernetes.io/component"]
+        result = subprocess.run(
+            [binary, "check-config", "--config", str(file), "--target", target],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_each_target_has_a_deployment_a_service_and_a_budget() -> None:
+    manifests = render(())
+    names = {"w-winnow-collector", "w-winnow-dedup", "w-winnow-newsfeed"}
+    for kind in ("Deployment", "Service", "PodDisruptionBudget"):
+        assert {m["metadata"]["name"] for m in of_kind(manifests, kind)} == names, kind
+    for service in of_kind(manifests, "Service"):
+        port = service["spec"]["ports"][0]
+        assert (port["name"], port["appProtocol"]) == ("grpc", "grpc")
+
+
+@pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
+def test_pods_are_not_root_and_cannot_write_their_image(values: tuple[str, ...]) -> None:
+    workloads = [m for m in render(values) if m["kind"] in ("Deployment", "Job")]
+    assert workloads
+    for workload in workloads:
+        pod = workload["spec"]["template"]["spec"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        for container in pod["containers"]:
+            security = container["securityContext"]
+            assert security["readOnlyRootFilesystem"] is True
+            assert security["allowPrivilegeEscalation"] is False
+            assert "requests" in container["resources"]
+
+
+def test_probes_ask_by_grpc_for_the_service_of_the_target() -> None:
+    for deployment in of_kind(render(()), "Deployment"):
+        container = deployment["spec"]["template"]["spec"]["containers"][0]
+        target = container["args"][-1]
+        service = container["readinessProbe"]["grpc"]["service"].lower()
+        assert service == f"winnow.{target}.v1.{target}service"
+
+
+def test_the_topology_is_the_one_that_winnow_declares() -> None:
+    manifests = render(MATRIX["topology"])
+    source = (ROOT / "services/platform/events/amqp_topology.cc").read_text()
+    declared = set()
+    for service, event in re.findall(r'add\("(\w+)", "winnow\.events\.v1\.(\w+)"\)', source):
+        queue = f"winnow.{service}.{event}.v1"
+        declared |= {queue, f"{queue}.dead"}
+    assert {m["spec"]["name"] for m in of_kind(manifests, "Queue")} == declared
+    bindings = {m["spec"]["destination"]: m["spec"] for m in of_kind(manifests, "Binding")}
+    assert set(bindings) == declared
+    for queue in of_kind(manifests, "Queue"):
+        name = queue["spec"]["name"]
+        arguments = queue["spec"]["arguments"]
+        assert arguments["x-queue-type"] == "quorum"
+        if name.endswith(".dead"):
+            assert bindings[name]["source"] == "winnow.events.dead"
+        else:
+            assert arguments["x-dead-letter-routing-key"] == name
+            event = name.split(".")[2]
+            assert bindings[name]["routingKey"] == f"winnow.events.v1.{event}"
+    assert len(of_kind(manifests, "Policy")) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("postgress.url=x", "postgress"),
+        ("targets.dedpu.replicas=1", "dedpu"),
+        ("targets.dedup.replica=1", "replica"),
+        ("postgres.url=mysql://x", "postgres.url"),
+        ("events.url=http://x", "events.url"),
+        ("targets.dedup.replicas=-1", "replicas"),
+    ],
+)
+def test_a_misspelt_or_bad_value_is_refused_by_name(value: str, said: str) -> None:
+    sets = [argument for each in (*BASE, value) for argument in ("--set", each)]
+    result = helm("template", "w", str(CHART), "--kube-version", "1.30.0", *sets)
+    assert result.returncode != 0
+    assert said in result.stderr
+
+
+def test_without_a_store_the_error_says_what_is_missing() -> None:
+    result = helm("template", "w", str(CHART), "--kube-version", "1.30.0")
+    assert result.returncode != 0
+    assert "postgres.url is required" in result.stderr
+
+
+def test_a_changed_configuration_restarts_the_pods() -> None:
+    def checksum(values: tuple[str, ...]) -> str:
+        pod = of_kind(render(values), "Deployment")[0]["spec"]["template"]
+        annotations: dict[str, str] = pod["metadata"]["annotations"]
+        return annotations["checksum/config"]
+
+    assert checksum(()) == checksum(())
+    assert checksum(()) != checksum(("config.log.level=debug",))
+    assert json.loads(of_kind(render(()), "ConfigMap")[0]["data"]["config.json"])
