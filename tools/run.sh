@@ -46,9 +46,10 @@ is_ours() {
 # What an earlier ./x run left: nothing, one that still serves (then this only shows it), or one
 # whose ./x was killed, which is on its way out and has to be waited for.
 meet_former_run() {
-  local pid run at
+  local pid run at parent
   [ -f "$STATE" ] && read -r pid run at <"$STATE" && is_ours "$pid" || return 0
-  if [ "$(sed -n 's/^PPid:\t//p' "/proc/$pid/status" 2>/dev/null)" = "$run" ] && [ "$run" != 1 ]; then
+  parent=$(sed -n 's/^PPid:\t//p' "/proc/$pid/status" 2>/dev/null || true)
+  if [ "$parent" = "$run" ] && [ "$run" != 1 ]; then
     say "x: a Winnow of this clone serves at $at already (pid $pid); showing that one"
     address="$at"
     show
