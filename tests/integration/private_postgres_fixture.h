@@ -8,30 +8,21 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "services/platform/postgres/private_postgres.h"
 #include "services/platform/postgres/server/account.h"
 #include "services/platform/postgres/server/cluster.h"
+#include "services/platform/postgres/server/process.h"
 #include "services/platform/postgres/server/programs.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temp_dir.h"
 
 namespace winnow::pg {
 
-// Polls until it holds; false after a minute.
-inline bool Eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
+using test::Eventually;
 
 // Zombies count as gone: their parent may never reap them.
 inline bool IsAlive(pid_t pid) {
@@ -97,8 +88,10 @@ class PrivatePostgresTest : public testing::Test {
     }
     std::filesystem::create_directory(data_dir_);
     std::filesystem::permissions(data_dir_, std::filesystem::perms(0755));
-    const std::string copy = "cp -a " + template_->path() + "/pg " + data_dir_;
-    ASSERT_EQ(std::system(copy.c_str()), 0);
+    const Account self = {.uid = geteuid(), .gid = getegid(), .name = "", .home = ""};
+    const auto copied = Run({{"/bin/cp", "-a", template_->path() + "/pg", data_dir_}, self},
+                            std::chrono::seconds(60));
+    ASSERT_TRUE(copied.ok() && copied->exit_code == 0) << copied.status().message();
   }
 
   // Quick to make; tests of durability ask for it.

@@ -163,8 +163,9 @@ TEST_F(PrivatePostgresTest, WorksWithSignalsIgnoredAndBlockedNoStdinAndAnOddEnvi
   sigemptyset(&blocked);
   for (const int s : {SIGINT, SIGTERM, SIGQUIT, SIGCHLD, SIGUSR1}) sigaddset(&blocked, s);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  const int status = std::system(command.c_str());
+  std::FILE* shell = popen(command.c_str(), "re");
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const int status = pclose(shell);
   std::ifstream output(temp_.path() + "/output");
   EXPECT_EQ(status, 0) << std::string(std::istreambuf_iterator<char>(output), {});
 }

@@ -5,31 +5,24 @@
 #include <chrono>
 #include <filesystem>
 #include <stdexcept>
-#include <thread>
 
 #include "services/platform/postgres/server/admin.h"
 #include "services/platform/postgres/server/file_lock.h"
+#include "tests/support/eventually.h"
 
 namespace winnow::test {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::steady_clock;
 
 constexpr char kDirPrefix[] = "winnow-postgres-";
-constexpr std::chrono::seconds kLimit(60);
-constexpr std::chrono::milliseconds kPollInterval(20);
 
 void OrThrow(const Status& status) {
   if (!status.ok()) throw std::runtime_error(Message(status));
 }
 
 void Await(const char* what, const std::function<bool()>& condition) {
-  const auto deadline = steady_clock::now() + kLimit;
-  while (!condition()) {
-    if (steady_clock::now() > deadline) throw std::runtime_error(std::string("no ") + what);
-    std::this_thread::sleep_for(kPollInterval);
-  }
+  if (!Eventually(condition)) throw std::runtime_error(std::string("no ") + what);
 }
 
 // Binaries that were killed could not remove theirs. Nobody holds the lock of such a one; the age

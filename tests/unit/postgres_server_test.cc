@@ -26,7 +26,7 @@ TEST(PrivatePostgresDataDir, FollowsXdgForAUserAndIsVarLibForRoot) {
   EXPECT_EQ(DefaultDataDir(user, "relative", "relative"), "/home/mina/.local/share/winnow");
   EXPECT_EQ(DefaultDataDir(user, "/x", "/h"), "/x/winnow");
   const Account server = {101, 104, "postgres", "/var/lib/postgresql", /*drop=*/true};
-  EXPECT_EQ(DefaultDataDir(server, "/root/.local/share", "/root"), "/var/lib/winnow");
+  EXPECT_EQ(DefaultDataDir(server, "/x", "/h"), "/var/lib/winnow");
 }
 
 TEST(PrivatePostgresPrograms, ANewClusterTakesTheNewestAndAnOldOneItsOwn) {

@@ -44,7 +44,7 @@ class Connection {
   bool transaction_pooling_;
   pqxx::connection driver_;
   pqxx::quiet_errorhandler quiet_;  // notices would go to stderr
-  std::unordered_set<const char*> prepared_;
+  std::unordered_set<std::string> prepared_;
   int64_t statement_timeout_ms_ = -1;
 };
 

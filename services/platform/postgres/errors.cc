@@ -59,6 +59,10 @@ Failure ClassifyCurrentException(const std::string& statement) {
     return Lost(where + FirstLine(e.what()));
   } catch (const pqxx::in_doubt_error& e) {
     return Lost(where + FirstLine(e.what()));
+  } catch (const pqxx::statement_completion_unknown& e) {
+    return Lost(where + FirstLine(e.what()));
+  } catch (const pqxx::transaction_rollback& e) {  // which is no sql_error in pqxx
+    return ClassifySqlState("40001", where + FirstLine(e.what()));
   } catch (const pqxx::sql_error& e) {
     return ClassifySqlState(e.sqlstate(), where + FirstLine(e.what()));
   } catch (const std::exception& e) {

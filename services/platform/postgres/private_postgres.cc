@@ -84,7 +84,7 @@ StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
   const std::string wanted_dir =
       !options.data_dir.empty() ? options.data_dir
                                 : DefaultDataDir(account, getenv("XDG_DATA_HOME"), getenv("HOME"));
-  std::unique_ptr<PrivatePostgres> self(new PrivatePostgres());
+  auto self = std::unique_ptr<PrivatePostgres>(new PrivatePostgres());
   WINNOW_ASSIGN_OR_RETURN(self->data_dir_, PrepareDataDir(wanted_dir, account));
   const std::string& data_dir = self->data_dir_;
   const std::string cluster_dir = data_dir + "/pg";

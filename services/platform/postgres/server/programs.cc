@@ -1,7 +1,7 @@
 #include "services/platform/postgres/server/programs.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
 #include <sstream>
 
@@ -20,7 +20,9 @@ std::optional<int> ParseMajor(const std::string& version_line) {
   constexpr char kMark[] = "(PostgreSQL) ";
   const size_t at = version_line.find(kMark);
   if (at == std::string::npos) return std::nullopt;
-  const int major = std::atoi(version_line.c_str() + at + sizeof(kMark) - 1);
+  int major = 0;
+  const char* end = version_line.data() + version_line.size();
+  std::from_chars(version_line.data() + at + sizeof(kMark) - 1, end, major);
   if (major <= 0) return std::nullopt;
   return major;
 }

@@ -1,0 +1,94 @@
+#include "services/platform/postgres/listener.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <pqxx/notification>
+
+#include "services/platform/log.h"
+
+namespace winnow::pg {
+namespace {
+
+constexpr int kFirstBackoffMs = 100;
+constexpr int kLongestBackoffMs = 5000;
+
+class Receiver final : public pqxx::notification_receiver {
+ public:
+  Receiver(pqxx::connection_base& connection, std::function<void(const std::string&)> receive)
+      : notification_receiver(connection, kLogChannel), receive_(std::move(receive)) {}
+  void operator()(const std::string& payload, int) override { receive_(payload); }
+
+ private:
+  std::function<void(const std::string&)> receive_;
+};
+
+}  // namespace
+
+Listener::Listener(ConnectionSettings settings)
+    : settings_(std::move(settings)), stop_event_(eventfd(0, EFD_CLOEXEC)) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+Listener::~Listener() {
+  eventfd_write(stop_event_.get(), 1);
+  thread_.join();
+}
+
+std::shared_ptr<void> Listener::Subscribe(std::string payload, std::function<void()> wake) {
+  std::lock_guard lock(mutex_);
+  const int64_t id = ++next_id_;
+  subscriptions_[id] = {std::move(payload), std::move(wake)};
+  return std::shared_ptr<void>(nullptr, [this, id](void*) {
+    std::lock_guard unsubscribe(mutex_);
+    subscriptions_.erase(id);
+  });
+}
+
+void Listener::Loop() {
+  int backoff_ms = kFirstBackoffMs;
+  while (true) {
+    try {
+      ListenUntilLost();
+      return;
+    } catch (const std::exception& e) {
+      if (listening_) backoff_ms = kFirstBackoffMs;
+      log::Debug("not listening for NOTIFY: polling goes on", {{"why", e.what()}});
+    }
+    listening_ = false;
+    if (!Wait(-1, backoff_ms)) return;
+    backoff_ms = std::min(backoff_ms * 2, kLongestBackoffMs);
+  }
+}
+
+// Returns when the listener is to end, and throws when the connection is lost.
+void Listener::ListenUntilLost() {
+  Connection connection(settings_);
+  Receiver receiver(connection.driver(), [this](const std::string& payload) { WakeFor(payload); });
+  listening_ = true;
+  WakeAll();
+  while (Wait(connection.socket(), -1)) connection.driver().get_notifs();
+}
+
+bool Listener::Wait(int socket, int timeout_ms) const {
+  pollfd ready[] = {{stop_event_.get(), POLLIN, 0}, {socket, POLLIN, 0}};
+  while (poll(ready, 2, timeout_ms) < 0 && errno == EINTR) {
+  }
+  return ready[0].revents == 0;
+}
+
+void Listener::WakeAll() {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, subscription] : subscriptions_) subscription.wake();
+}
+
+void Listener::WakeFor(const std::string& payload) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, subscription] : subscriptions_) {
+    if (subscription.payload == payload) subscription.wake();
+  }
+}
+
+}  // namespace winnow::pg

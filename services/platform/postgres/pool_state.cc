@@ -1,0 +1,218 @@
+#include "services/platform/postgres/pool_state.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "services/platform/log.h"
+#include "services/platform/postgres/errors.h"
+
+namespace winnow::pg {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kFirstBackoff(50);
+constexpr milliseconds kLongestBackoff(2000);
+constexpr milliseconds kWatchInterval(250);
+constexpr milliseconds kGraceBeforeCut(1000);  // statement_timeout comes first
+constexpr milliseconds kRecent(1000);
+constexpr Deadline kForever = Deadline::max();
+
+}  // namespace
+
+Lease::~Lease() {
+  if (connection_) pool_->Return(std::move(connection_), lost_);
+}
+
+bool Lease::cut() const { return pool_->WasCut(connection_.get()); }
+
+PoolState::PoolState(PoolOptions options, Metrics& metrics)
+    : options_(std::move(options)),
+      metrics_(metrics),
+      wait_seconds_(metrics.GetHistogram("winnow_postgres_pool_wait_seconds",
+                                         "Time that callers waited for a connection.",
+                                         Metrics::LatencyBuckets(), {{"pool", options_.name}})),
+      connects_(metrics.GetCounter("winnow_postgres_connects_total", "Connections made.",
+                                   {{"pool", options_.name}, {"result", "ok"}})),
+      failed_connects_(metrics.GetCounter("winnow_postgres_connects_total", "Connections made.",
+                                          {{"pool", options_.name}, {"result", "failed"}})),
+      backoff_(kFirstBackoff) {
+  StatusOr<ConnectionSettings> settings =
+      ParseUrl(options_.url, options_.password, "winnow-" + options_.name);
+  url_status_ = settings.status();
+  if (settings.ok()) settings_ = *std::move(settings);
+  AddGauges();
+  maintainer_ = std::thread([this] { MaintainLoop(); });
+  watchdog_ = std::thread([this] { WatchLoop(); });
+}
+
+PoolState::~PoolState() {
+  listener_.reset();
+  gauges_.clear();
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  idle_changed_.notify_all();
+  work_changed_.notify_all();
+  stop_changed_.notify_all();
+  maintainer_.join();
+  watchdog_.join();
+}
+
+void PoolState::AddGauges() {
+  const auto add = [this](const char* state, std::function<double()> read) {
+    gauges_.push_back(metrics_.AddGauge("winnow_postgres_pool_connections",
+                                        "Connections of the pool by state.",
+                                        {{"pool", options_.name}, {"state", state}}, read));
+  };
+  const auto locked = [this](auto count) {
+    return [this, count] {
+      std::lock_guard lock(mutex_);
+      return static_cast<double>(count());
+    };
+  };
+  add("idle", locked([this] { return idle_.size(); }));
+  add("busy", locked([this] { return loans_.size(); }));
+  add("waiting", locked([this] { return waiters_; }));
+  add("maximum", [this] { return options_.connections; });
+}
+
+StatusOr<Lease> PoolState::Acquire(Deadline deadline) {
+  WINNOW_RETURN_IF_ERROR(url_status_);
+  const auto start = steady_clock::now();
+  if (deadline <= start) return DeadlineExceeded("no time was left to ask PostgreSQL");
+  std::vector<std::unique_ptr<Connection>> stale;  // closed after the lock is released
+  std::unique_lock lock(mutex_);
+  ++waiters_;
+  std::unique_ptr<Connection> taken;
+  bool timed_out = false;
+  while (!stopping_ && !timed_out && (taken = TakeIdle(stale)) == nullptr) {
+    if (open_ == 0 && away_) break;
+    work_changed_.notify_one();
+    timed_out = idle_changed_.wait_until(lock, deadline) == std::cv_status::timeout;
+  }
+  if (!taken && timed_out) taken = TakeIdle(stale);
+  --waiters_;
+  if (!taken) {
+    if (stopping_) return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter);
+    if (open_ == 0) return Away();
+    return Overloaded("every PostgreSQL connection of the pool `" + options_.name + "` is in use",
+                      kRetryAfter);
+  }
+  const Deadline cut_after = std::min(deadline, kForever - kGraceBeforeCut) + kGraceBeforeCut;
+  loans_.push_back({taken.get(), taken->socket(), cut_after});
+  lock.unlock();
+  wait_seconds_.Observe(std::chrono::duration<double>(steady_clock::now() - start).count());
+  return Lease(*this, std::move(taken));
+}
+
+std::unique_ptr<Connection> PoolState::TakeIdle(std::vector<std::unique_ptr<Connection>>& stale) {
+  while (!idle_.empty()) {
+    std::unique_ptr<Connection> connection = std::move(idle_.back());
+    idle_.pop_back();
+    if (!connection->IsStale()) return connection;
+    --open_;
+    stale.push_back(std::move(connection));
+  }
+  return nullptr;
+}
+
+void PoolState::Return(std::unique_ptr<Connection> connection, bool lost) {
+  {
+    std::lock_guard lock(mutex_);
+    loans_.remove_if([&](const Loan& loan) { return loan.connection == connection.get(); });
+    if (!lost && connection->is_open()) {
+      idle_.push_back(std::move(connection));
+    } else {
+      --open_;
+      work_changed_.notify_one();
+    }
+  }
+  idle_changed_.notify_one();
+}
+
+bool PoolState::WasCut(const Connection* connection) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(loans_.begin(), loans_.end(),
+                     [&](const Loan& loan) { return loan.connection == connection && loan.cut; });
+}
+
+bool PoolState::NeedsConnection() const {
+  return away_ || (waiters_ > std::ssize(idle_) && open_ < options_.connections);
+}
+
+void PoolState::MaintainLoop() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    work_changed_.wait(lock, [this] { return stopping_ || NeedsConnection(); });
+    if (stopping_ || !url_status_.ok()) return;
+    Connect(lock);
+    if (away_) work_changed_.wait_for(lock, backoff_, [this] { return stopping_; });
+  }
+}
+
+void PoolState::Connect(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  std::unique_ptr<Connection> made;
+  std::string failure;
+  try {
+    made = std::make_unique<Connection>(settings_);
+    connects_.Increment();
+  } catch (const std::exception& e) {
+    failure = e.what();
+    failed_connects_.Increment();
+  }
+  lock.lock();
+  if (!made) {
+    if (!away_)
+      log::Warn("cannot connect to PostgreSQL", {{"pool", options_.name}, {"why", failure}});
+    backoff_ = away_ ? std::min(backoff_ * 2, kLongestBackoff) : kFirstBackoff;
+    away_ = true;
+    idle_changed_.notify_all();
+    return;
+  }
+  if (away_) log::Info("connected to PostgreSQL again", {{"pool", options_.name}});
+  away_ = false;
+  ++open_;
+  idle_.push_back(std::move(made));
+  idle_changed_.notify_one();
+}
+
+void PoolState::WatchLoop() {
+  std::unique_lock lock(mutex_);
+  // Not woken by loans: that would cost every statement a wake-up.
+  while (!stop_changed_.wait_for(lock, kWatchInterval, [this] { return stopping_; })) {
+    const auto now = steady_clock::now();
+    for (Loan& loan : loans_) {
+      if (loan.cut || now < loan.cut_after) continue;
+      // The statement that waits on it ends with an error. The socket is closed by its owner, who
+      // first takes it off the list.
+      loan.cut = true;
+      shutdown(loan.socket, SHUT_RDWR);
+      log::Warn("PostgreSQL did not answer in time: connection cut", {{"pool", options_.name}});
+    }
+  }
+}
+
+void PoolState::NoteAnswer() {
+  last_answer_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+bool PoolState::AnsweredJustNow() const {
+  const Deadline last(Deadline::duration(last_answer_.load(std::memory_order_relaxed)));
+  return steady_clock::now() - last < kRecent;
+}
+
+Listener* PoolState::listener() {
+  std::call_once(listener_once_, [this] {
+    if (url_status_.ok() && !settings_.transaction_pooling) {
+      listener_ = std::make_unique<Listener>(settings_);
+    }
+  });
+  return listener_.get();
+}
+
+}  // namespace winnow::pg

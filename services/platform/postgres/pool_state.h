@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/platform/metrics.h"
+#include "services/platform/postgres/connection.h"
+#include "services/platform/postgres/listener.h"
+#include "services/platform/postgres/pool.h"
+
+namespace winnow::pg {
+
+class PoolState;
+
+// A connection on loan. Gives it back when destroyed; one that is marked as lost is closed.
+class Lease {
+ public:
+  Lease(PoolState& pool, std::unique_ptr<Connection> connection)
+      : pool_(&pool), connection_(std::move(connection)) {}
+  Lease(Lease&& other) noexcept = default;
+  Lease& operator=(Lease&&) = delete;
+  ~Lease();
+
+  Connection& connection() { return *connection_; }
+  void MarkLost() { lost_ = true; }
+  // The watchdog cut it off, because the server did not answer by the deadline.
+  bool cut() const;
+
+ private:
+  PoolState* pool_;
+  std::unique_ptr<Connection> connection_;
+  bool lost_ = false;
+};
+
+// What a Pool is made of: idle connections, those on loan, a thread that makes new ones (so that
+// a caller's deadline holds while a connect hangs), and a watchdog that cuts off connections whose
+// server does not answer.
+class PoolState {
+ public:
+  PoolState(PoolOptions options, Metrics& metrics);
+  ~PoolState();
+  PoolState(const PoolState&) = delete;
+  PoolState& operator=(const PoolState&) = delete;
+
+  // UNAVAILABLE at once while PostgreSQL is away; OVERLOADED when none came free in time.
+  StatusOr<Lease> Acquire(Deadline deadline);
+
+  // A statement was answered just now.
+  void NoteAnswer();
+  // True when one was within the last second.
+  bool AnsweredJustNow() const;
+
+  // Wakes that come by NOTIFY; made at first use. Null where a pooler makes LISTEN impossible.
+  Listener* listener();
+
+ private:
+  friend class Lease;
+  struct Loan {
+    const Connection* connection;
+    int socket;
+    Deadline cut_after;
+    bool cut = false;
+  };
+
+  void Return(std::unique_ptr<Connection> connection, bool lost);
+  bool WasCut(const Connection* connection) const;
+  std::unique_ptr<Connection> TakeIdle(std::vector<std::unique_ptr<Connection>>& stale);
+  void MaintainLoop();
+  bool NeedsConnection() const;
+  void Connect(std::unique_lock<std::mutex>& lock);
+  void WatchLoop();
+  void AddGauges();
+
+  const PoolOptions options_;
+  Metrics& metrics_;
+  Status url_status_;  // why the URL cannot be used, if so
+  ConnectionSettings settings_;
+  Histogram& wait_seconds_;
+  Counter& connects_;
+  Counter& failed_connects_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_changed_;
+  std::condition_variable work_changed_;           // for the maintainer
+  std::condition_variable stop_changed_;           // for the watchdog
+  std::vector<std::unique_ptr<Connection>> idle_;  // the last one used first
+  std::list<Loan> loans_;
+  int open_ = 0;       // idle and on loan
+  int waiters_ = 0;    // callers in Acquire
+  bool away_ = false;  // the last attempt to connect failed
+  bool stopping_ = false;
+  std::chrono::milliseconds backoff_;
+  std::atomic<Deadline::rep> last_answer_{0};
+  std::once_flag listener_once_;
+  std::unique_ptr<Listener> listener_;
+  std::vector<std::shared_ptr<void>> gauges_;
+  std::thread maintainer_;
+  std::thread watchdog_;
+};
+
+}  // namespace winnow::pg
