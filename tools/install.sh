@@ -6,7 +6,8 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
 
 GRPCURL_VERSION=v1.9.1  # the last one that Debian 12's Go 1.19 builds
-CREATECLUSTER_DIR=/etc/postgresql-common/createcluster.d
+CLUSTER_HOLD=/etc/postgresql-common/createcluster.d/winnow.conf
+START_HOLD=/usr/sbin/policy-rc.d
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then
@@ -62,6 +63,24 @@ apt_install() {
   apt install -y --no-install-recommends "$@"
 }
 
+# Debian starts the servers that it installs, and makes a cluster for a first PostgreSQL; nobody
+# asked for those. Tests start their own. A policy that is already there is the machine's.
+hold_servers() {
+  trap release_servers EXIT
+  as_root mkdir -p "${CLUSTER_HOLD%/*}"
+  echo 'create_main_cluster = false' | as_root tee "$CLUSTER_HOLD" >/dev/null
+  [ -e "$START_HOLD" ] && return 0
+  printf "%s\n" "#!/bin/sh" "# made by Winnow while it installs" "exit 101" |
+    as_root tee "$START_HOLD" >/dev/null
+  as_root chmod 755 "$START_HOLD"
+}
+
+release_servers() {
+  trap - EXIT
+  as_root rm -f "$CLUSTER_HOLD"
+  if grep -q 'while it installs' "$START_HOLD" 2>/dev/null; then as_root rm -f "$START_HOLD"; fi
+}
+
 install_packages() {
   local wanted missing
   mapfile -t wanted < <(list "$@")
@@ -69,13 +88,10 @@ install_packages() {
   [ "${#missing[@]}" -gt 0 ] || return 0
   check_root "${missing[@]}"
   step "installing ${#missing[@]} Debian packages: ${missing[*]}"
-  # Debian would start a server of its own for a first PostgreSQL; nobody asked for one.
-  local hold="$CREATECLUSTER_DIR/winnow.conf"
-  as_root mkdir -p "$CREATECLUSTER_DIR"
-  echo 'create_main_cluster = false' | as_root tee "$hold" >/dev/null
   local status=0
+  hold_servers
   retry apt_install "${missing[@]}" || status=$?
-  as_root rm -f "$hold"
+  release_servers
   [ "$status" = 0 ] || die "apt-get could not install: ${missing[*]}"
 }
 
