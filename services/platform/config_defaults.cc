@@ -1,0 +1,98 @@
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "services/platform/config.h"
+#include "services/platform/timestamp.h"
+
+namespace winnow {
+namespace {
+
+using google::protobuf::Duration;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr int kMinPoolSize = 4;  // also on one CPU a slow call must not stop the others
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string Home() {
+  if (std::string home = Environment("HOME"); home.starts_with('/')) return home;
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry == nullptr || entry->pw_dir == nullptr ? "" : entry->pw_dir;
+}
+
+// Empty when there is no home: the check then asks for the setting.
+std::string DefaultDataDir() {
+  if (::geteuid() == 0) return "/var/lib/winnow";
+  // The XDG rules have relative paths ignored.
+  if (std::string data = Environment("XDG_DATA_HOME"); data.starts_with('/')) {
+    return data + "/winnow";
+  }
+  const std::string home = Home();
+  return home.empty() ? "" : home + "/.local/share/winnow";
+}
+
+void Default(std::string& value, const std::string& by_default) {
+  if (value.empty()) value = by_default;
+}
+
+template <typename Number>
+Number Or(Number value, Number by_default) {
+  return value == 0 ? by_default : value;
+}
+
+void Default(Duration& value, Micros by_default) {
+  if (value.seconds() == 0 && value.nanos() == 0) value = ToDuration(by_default);
+}
+
+void FillPostgres(config::v1::Postgres& postgres, int cpus) {
+  Default(*postgres.mutable_url(), "postgres-private:");
+  postgres.set_read_connections(
+      Or(postgres.read_connections(), std::clamp(2 * cpus, kMinPoolSize, 100)));
+  postgres.set_write_connections(
+      Or(postgres.write_connections(), std::clamp(2 * cpus, kMinPoolSize, 100)));
+  // Nobody else would bring a private one up to date.
+  if (postgres.url() == "postgres-private:") postgres.set_migrate_on_start(true);
+}
+
+void FillCalls(config::v1::Calls& calls, int cpus) {
+  calls.set_read_threads(Or(calls.read_threads(), std::clamp(2 * cpus, kMinPoolSize, 256)));
+  calls.set_write_threads(Or(calls.write_threads(), std::clamp(cpus, kMinPoolSize, 256)));
+  calls.set_queue_limit(Or(calls.queue_limit(), 1'000));
+  Default(*calls.mutable_default_deadline(), seconds(10));
+  Default(*calls.mutable_drain_delay(), seconds(0));
+  Default(*calls.mutable_drain_timeout(), seconds(10));
+}
+
+void FillDedup(config::v1::Dedup& dedup) {
+  Default(*dedup.mutable_window(), hours(24));
+  dedup.set_token_threshold(Or(dedup.token_threshold(), 0.8));
+  dedup.set_candidate_floor(Or(dedup.candidate_floor(), std::min(0.5, dedup.token_threshold())));
+  dedup.set_max_documents(Or(dedup.max_documents(), int64_t{4'000'000}));
+}
+
+}  // namespace
+
+void FillDefaults(config::v1::Config& config, int cpus) {
+  if (config.targets().empty()) config.add_targets("all");
+  Default(*config.mutable_listen(), "127.0.0.1:7400");
+  if (config.data_dir().empty()) config.set_data_dir(DefaultDataDir());
+  FillPostgres(*config.mutable_postgres(), cpus);
+  Default(*config.mutable_events()->mutable_url(), "inprocess:");
+  config.mutable_events()->set_max_deliveries(Or(config.events().max_deliveries(), 20));
+  Default(*config.mutable_log()->mutable_level(), "info");
+  Default(*config.mutable_metrics()->mutable_listen(), "127.0.0.1:7490");
+  FillCalls(*config.mutable_calls(), cpus);
+  FillDedup(*config.mutable_dedup());
+  Default(*config.mutable_newsfeed()->mutable_max_future(), minutes(10));
+  Default(*config.mutable_newsfeed()->mutable_stale_after(), minutes(10));
+}
+
+}  // namespace winnow

@@ -1,0 +1,545 @@
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "services/platform/cgroup.h"
+#include "services/platform/config.h"
+
+namespace winnow {
+namespace {
+
+using config::v1::Config;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// "field: description" of each violation.
+std::vector<std::string> Lines(const Status& status) {
+  std::vector<std::string> lines;
+  for (const Violation& violation : ViolationsOf(status)) {
+    lines.push_back(violation.field + ": " + violation.description);
+  }
+  return lines;
+}
+
+std::vector<std::string> ParseLines(std::string_view json) {
+  return Lines(ParseConfig(json, "w.json").status());
+}
+
+// A config of these settings with its defaults.
+Config Filled(std::string_view json) {
+  auto config = ParseConfig(json, "w.json");
+  EXPECT_TRUE(config.ok()) << config.status();
+  FillDefaults(*config, 2);
+  if (config->data_dir().empty()) config->set_data_dir("/tmp/x");
+  return *config;
+}
+
+std::vector<std::string> CheckLines(std::string_view json) {
+  return Lines(CheckConfig(Filled(json)));
+}
+
+class TempDir {
+ public:
+  TempDir() {
+    std::string pattern = (std::filesystem::path("/tmp") / "winnow-config-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~TempDir() { std::filesystem::remove_all(path_); }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  std::string Write(const std::string& name, const std::string& text) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << text;
+    return file.string();
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(ParseConfig, FieldsAreReadByEitherName) {
+  const auto config = ParseConfig(R"({
+    "targets": ["all"], "data_dir": "/d", "insecure": true,
+    "calls": {"defaultDeadline": "2.5s", "readThreads": 3},
+    "dedup": {"tokenThreshold": 0.75, "max_documents": 5000},
+    "log": null, "collector": {}
+  })",
+                                  "w.json");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->data_dir(), "/d");
+  EXPECT_TRUE(config->insecure());
+  EXPECT_EQ(config->calls().default_deadline().seconds(), 2);
+  EXPECT_EQ(config->calls().default_deadline().nanos(), 500'000'000);
+  EXPECT_EQ(config->calls().read_threads(), 3);
+  EXPECT_EQ(config->dedup().token_threshold(), 0.75);
+  EXPECT_EQ(config->dedup().max_documents(), 5000);
+  EXPECT_FALSE(config->has_log());
+}
+
+TEST(ParseConfig, AllViolationsAreListedWithPathAndPlace) {
+  EXPECT_THAT(ParseLines("{\n"
+                         "  \"listn\": \"x\",\n"
+                         "  \"postgres\": {\"url\": 5, \"conections\": 1, \"url\": \"y\"},\n"
+                         "  \"calls\": {\"default_deadline\": \"soon\"},\n"
+                         "  \"targets\": [\"all\", 7]\n"
+                         "}"),
+              ElementsAre(AllOf(HasSubstr("listn: is unknown: there are targets, listen"),
+                                HasSubstr("(w.json:2:3)")),
+                          "postgres.url: must be a string, not a number (w.json:3:23)",
+                          HasSubstr("postgres.conections: is unknown: there are url, "),
+                          "postgres.url: is given twice: keep one (w.json:3:43)",
+                          "calls.default_deadline: must be a string of seconds such as \"10s\" or "
+                          "\"0.5s\" (w.json:4:33)",
+                          "targets[1]: must be a string, not a number (w.json:5:22)"));
+}
+
+TEST(ParseConfig, ANameAndItsJsonNameAreTheSameField) {
+  EXPECT_THAT(ParseLines(R"({"dataDir": "/a", "data_dir": "/b"})"),
+              ElementsAre(HasSubstr("data_dir: is given twice")));
+}
+
+TEST(ParseConfig, WrongTypesAreRefused) {
+  EXPECT_THAT(ParseLines(R"({"targets": "all"})"),
+              ElementsAre(HasSubstr("targets: must be a list [...], not a string")));
+  EXPECT_THAT(ParseLines(R"({"postgres": "x"})"),
+              ElementsAre(HasSubstr("postgres: must be an object {...}, not a string")));
+  EXPECT_THAT(ParseLines(R"({"insecure": "true"})"),
+              ElementsAre(HasSubstr("insecure: must be true or false, not a string")));
+  EXPECT_THAT(
+      ParseLines(R"({"calls": {"read_threads": 1.5}})"),
+      ElementsAre(HasSubstr("calls.read_threads: must be a whole number of at most 32 bits (w")));
+  EXPECT_THAT(ParseLines(R"({"calls": {"read_threads": "4"}})"),
+              ElementsAre(HasSubstr(
+                  "calls.read_threads: must be a whole number of at most 32 bits, not a")));
+  EXPECT_THAT(ParseLines(R"({"calls": {"read_threads": 99999999999}})"),
+              ElementsAre(HasSubstr("calls.read_threads: must be a whole number")));
+  EXPECT_THAT(ParseLines(R"({"calls": {"drain_delay": 5}})"),
+              ElementsAre(HasSubstr("calls.drain_delay: must be a string of seconds")));
+  EXPECT_THAT(ParseLines(R"({"dedup": {"token_threshold": "NaN"}})"),
+              ElementsAre(HasSubstr("dedup.token_threshold: must be a number, not a string")));
+  EXPECT_THAT(ParseLines(R"({"targets": [null]})"), ElementsAre(HasSubstr("targets[0]: must be")));
+}
+
+TEST(ParseConfig, LongNumbersMayStandInQuotes) {
+  EXPECT_EQ(ParseConfig(R"({"dedup": {"max_documents": "5000"}})", "f")->dedup().max_documents(),
+            5000);
+  EXPECT_THAT(
+      ParseLines(R"({"dedup": {"max_documents": "many"}})"),
+      ElementsAre(HasSubstr("dedup.max_documents: must be a whole number of at most 64 bits (w")));
+}
+
+TEST(ParseConfig, TextsThatAreNoObjectAreRefused) {
+  EXPECT_THAT(ParseLines(""), ElementsAre(HasSubstr("w.json is empty: write {}")));
+  EXPECT_THAT(ParseLines(" \n"), ElementsAre(HasSubstr("w.json is empty")));
+  EXPECT_THAT(ParseLines("[]"), ElementsAre(HasSubstr("w.json:1:1: must be an object")));
+  EXPECT_THAT(ParseLines("{\"a\""), ElementsAre(HasSubstr("w.json:1:5: a colon is missing")));
+  EXPECT_TRUE(ParseConfig("\xEF\xBB\xBF{}", "w.json").ok());
+}
+
+TEST(ParseConfig, WhatProtobufWritesIsReadBack) {
+  Config config = Filled("{}");
+  config.mutable_tls()->set_cert_file("/c");
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  for (const bool names : {false, true}) {
+    options.preserve_proto_field_names = names;
+    json.clear();
+    ASSERT_TRUE(google::protobuf::util::MessageToJsonString(config, &json, options).ok());
+    const auto read = ParseConfig(json, "w.json");
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*read, config)) << json;
+  }
+}
+
+TEST(ParseConfig, WhatProtobufRefusesIsRefused) {
+  static const std::vector<std::string> pieces = {"\"targets\":[\"all\"]",
+                                                  "\"calls\":{\"readThreads\":3}",
+                                                  "\"calls\":{\"drain_delay\":\"1s\"}",
+                                                  "\"insecure\":true",
+                                                  "\"dedup\":{\"window\":\"60s\"}",
+                                                  "\"dedup\":{\"windows\":1}",
+                                                  "\"x\":1",
+                                                  "\"log\":{}",
+                                                  "\"log\":null",
+                                                  "\"events\":{\"max_deliveries\":1e3}",
+                                                  "\"listen\":5"};
+  std::mt19937_64 random(10);
+  for (int i = 0; i < 2'000; ++i) {
+    std::string json = "{";
+    for (size_t n = random() % 4; n > 0; --n) {
+      json += pieces[random() % pieces.size()] + (n > 1 ? "," : "");
+    }
+    json += "}";
+    const auto ours = ParseConfig(json, "w.json");
+    Config theirs;
+    const bool ok = google::protobuf::util::JsonStringToMessage(json, &theirs).ok();
+    if (!ours.ok()) continue;  // stricter: repeated fields, numbers in quotes
+    ASSERT_TRUE(ok) << json;
+    ASSERT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*ours, theirs)) << json;
+  }
+}
+
+TEST(ConfigFile, IsReadAndNamedInErrors) {
+  const TempDir dir;
+  const std::string good = dir.Write("good.json", R"({"listen": "127.0.0.1:0"})");
+  EXPECT_EQ(ReadConfigFile(good)->listen(), "127.0.0.1:0");
+  const std::string bad = dir.Write("bad.json", "{\"x\": 1}");
+  EXPECT_THAT(Lines(ReadConfigFile(bad).status()), ElementsAre(HasSubstr(bad + ":1:2")));
+  EXPECT_THAT(Lines(ReadConfigFile(dir.path() / "none.json").status()),
+              ElementsAre(AllOf(HasSubstr("none.json"), HasSubstr("No such file"))));
+  EXPECT_THAT(Lines(ReadConfigFile(dir.path()).status()), ElementsAre(HasSubstr("cannot be read")));
+  const std::string huge = dir.Write("huge.json", std::string(2'000'000, ' '));
+  EXPECT_THAT(Lines(ReadConfigFile(huge).status()), ElementsAre(HasSubstr("larger than 1024 KiB")));
+}
+
+TEST(SecretFile, LosesOneLineBreakAndNothingElse) {
+  const TempDir dir;
+  EXPECT_EQ(*ReadSecretFile(dir.Write("a", "s3cret"), "f"), "s3cret");
+  EXPECT_EQ(*ReadSecretFile(dir.Write("a", "s3cret\n"), "f"), "s3cret");
+  EXPECT_EQ(*ReadSecretFile(dir.Write("a", "s3cret\r\n"), "f"), "s3cret");
+  EXPECT_EQ(*ReadSecretFile(dir.Write("a", " s3cret \n\n"), "f"), " s3cret \n");
+}
+
+TEST(SecretFile, ErrorsNameTheFieldAndThePathAndNeverTheText) {
+  const TempDir dir;
+  EXPECT_THAT(Lines(ReadSecretFile(dir.path() / "none", "postgres.password_file").status()),
+              ElementsAre(AllOf(HasSubstr("postgres.password_file: the file "), HasSubstr("/none"),
+                                HasSubstr("No such file"))));
+  EXPECT_THAT(Lines(ReadSecretFile(dir.Write("a", "\n"), "f").status()),
+              ElementsAre(HasSubstr("is empty")));
+  EXPECT_THAT(
+      Lines(ReadSecretFile(dir.Write("a", std::string(70'000, 's')), "f").status()),
+      ElementsAre(AllOf(HasSubstr("larger than 64 KiB"), ::testing::Not(HasSubstr("sss")))));
+}
+
+TEST(Defaults, AreThoseOfTheProto) {
+  Config config;
+  FillDefaults(config, 6);
+  EXPECT_THAT(config.targets(), ElementsAre("all"));
+  EXPECT_EQ(config.listen(), "127.0.0.1:7400");
+  EXPECT_EQ(config.postgres().url(), "postgres-private:");
+  EXPECT_EQ(config.postgres().read_connections(), 12);
+  EXPECT_EQ(config.postgres().write_connections(), 12);
+  EXPECT_TRUE(config.postgres().migrate_on_start());
+  EXPECT_EQ(config.events().url(), "inprocess:");
+  EXPECT_EQ(config.events().max_deliveries(), 20);
+  EXPECT_EQ(config.log().level(), "info");
+  EXPECT_EQ(config.metrics().listen(), "127.0.0.1:7490");
+  EXPECT_EQ(config.calls().read_threads(), 12);
+  EXPECT_EQ(config.calls().write_threads(), 6);
+  EXPECT_EQ(config.calls().queue_limit(), 1000);
+  EXPECT_EQ(config.calls().default_deadline().seconds(), 10);
+  EXPECT_EQ(config.calls().drain_delay().seconds(), 0);
+  EXPECT_EQ(config.calls().drain_timeout().seconds(), 10);
+  EXPECT_EQ(config.dedup().window().seconds(), 86'400);
+  EXPECT_EQ(config.dedup().token_threshold(), 0.8);
+  EXPECT_EQ(config.dedup().candidate_floor(), 0.5);
+  EXPECT_EQ(config.dedup().max_documents(), 4'000'000);
+  EXPECT_EQ(config.newsfeed().max_future().seconds(), 600);
+  EXPECT_EQ(config.newsfeed().stale_after().seconds(), 600);
+}
+
+TEST(Defaults, DoNotReplaceWhatIsSet) {
+  const char* json = R"({"targets": ["dedup"], "listen": "127.0.0.1:1", "data_dir": "/d",
+    "postgres": {"url": "postgres://u@h/d", "read_connections": 7, "write_connections": 8},
+    "events": {"url": "amqp://h", "max_deliveries": 3}, "log": {"level": "warn"},
+    "metrics": {"listen": "off"}, "calls": {"read_threads": 9, "write_threads": 10,
+    "queue_limit": 11, "default_deadline": "12s", "drain_delay": "13s", "drain_timeout": "14s"},
+    "dedup": {"window": "60s", "token_threshold": 0.6, "candidate_floor": 0.4,
+    "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s"}})";
+  const Config before = *ParseConfig(json, "w.json");
+  Config after = before;
+  FillDefaults(after, 2);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(before, after))
+      << after.DebugString();
+}
+
+TEST(Defaults, PoolsAreAtLeastFourAndWithinTheirLimits) {
+  Config few;
+  FillDefaults(few, 1);
+  EXPECT_EQ(few.calls().read_threads(), 4);
+  EXPECT_EQ(few.calls().write_threads(), 4);
+  EXPECT_EQ(few.postgres().read_connections(), 4);
+  Config many;
+  FillDefaults(many, 1000);
+  many.set_data_dir("/d");
+  EXPECT_TRUE(CheckConfig(many).ok()) << CheckConfig(many);
+}
+
+TEST(Defaults, TheFloorIsNeverAboveTheThreshold) {
+  EXPECT_EQ(Filled(R"({"dedup": {"token_threshold": 0.3}})").dedup().candidate_floor(), 0.3);
+}
+
+TEST(Defaults, FilledTwiceIsFilledOnce) {
+  const Config once = Filled("{}");
+  Config twice = once;
+  FillDefaults(twice, 7);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(once, twice));
+}
+
+TEST(CheckConfig, TheDefaultsAreGood) { EXPECT_THAT(CheckLines("{}"), IsEmpty()); }
+
+TEST(CheckConfig, AllViolationsAreListed) {
+  EXPECT_EQ(CheckLines(R"({"targets": ["x"], "listen": "x", "log": {"level": "loud"},
+                           "postgres": {"read_connections": -1}, "peers": {"dedup": "y"}})")
+                .size(),
+            7u);  // and no shared store, and no shared broker
+}
+
+TEST(CheckConfig, TargetsAreKnownAndListedOnce) {
+  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "dedup", "newsfeed"]})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"targets": ["all", "polling"]})"),
+              ElementsAre(HasSubstr("targets[1]: must be all, collector, dedup or newsfeed"),
+                          HasSubstr("targets: has \"all\" beside others")));
+  EXPECT_THAT(CheckLines(R"({"targets": ["all", "all"]})"),
+              ElementsAre(HasSubstr("targets[1]: is listed twice"), HasSubstr("beside others")));
+}
+
+TEST(CheckConfig, SomeTargetsNeedASharedStoreAndBrokerAndTheCollectorsAddress) {
+  EXPECT_THAT(CheckLines(R"({"targets": ["dedup"]})"),
+              ElementsAre(HasSubstr("postgres.url: must be postgres://"),
+                          HasSubstr("events.url: must be amqp://"),
+                          HasSubstr("peers.collector: is missing: dedup reads items")));
+  EXPECT_THAT(CheckLines(R"({"targets": ["dedup"], "postgres": {"url": "postgres://u@h/d"},
+                             "events": {"url": "amqp://h"}, "peers": {"collector": "c:7400"}})"),
+              IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"targets": ["collector"], "events": {"url": "amqps://u@h/v"},
+                             "postgres": {"url": "postgresql://u@h:5432/d?sslmode=require"}})"),
+              IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "newsfeed"], "events": {"url": "amqp://h"},
+                             "postgres": {"url": "postgres://u@h/d?pooling=transaction"}})"),
+              IsEmpty());
+}
+
+TEST(CheckConfig, BeyondLoopbackNeedsTlsOrInsecure) {
+  for (const char* loopback : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:0"}) {
+    EXPECT_THAT(CheckLines("{\"listen\": \"" + std::string(loopback) + "\"}"), IsEmpty());
+  }
+  for (const char* open : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.com:1"}) {
+    const std::string listen = "\"listen\": \"" + std::string(open) + "\"";
+    EXPECT_THAT(CheckLines("{" + listen + "}"),
+                ElementsAre(AllOf(HasSubstr("listen: listens beyond this machine"),
+                                  HasSubstr("--insecure"))));
+    EXPECT_THAT(CheckLines("{" + listen + ", \"insecure\": true}"), IsEmpty());
+    EXPECT_THAT(CheckLines("{" + listen + R"(, "tls": {"cert_file": "c", "key_file": "k"}})"),
+                IsEmpty());
+    EXPECT_THAT(CheckLines("{\"metrics\": {" + listen + "}}"),
+                ElementsAre(HasSubstr("metrics.listen: listens beyond this machine")));
+  }
+}
+
+TEST(CheckConfig, AddressesAreHostAndPort) {
+  for (const char* bad : {"7400", ":7400", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "::1:1",
+                          "127.0.0.1:-1", "a b:1"}) {
+    EXPECT_THAT(CheckLines("{\"listen\": \"" + std::string(bad) + "\"}"),
+                ElementsAre(HasSubstr("listen: must be HOST:PORT")))
+        << bad;
+  }
+  EXPECT_THAT(
+      CheckLines(R"({"metrics": {"listen": "no"}})"),
+      ElementsAre(AllOf(HasSubstr("metrics.listen: must be HOST:PORT"), HasSubstr("\"off\""))));
+  EXPECT_THAT(CheckLines(R"({"metrics": {"listen": "off"}})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"metrics": {"listen": "127.0.0.1:7400"}})"),
+              ElementsAre(HasSubstr("metrics.listen: is the address of listen")));
+  EXPECT_THAT(CheckLines(R"({"metrics": {"listen": "127.0.0.1:0"}, "listen": "127.0.0.1:0"})"),
+              IsEmpty());
+}
+
+TEST(CheckConfig, PeersAreHostAndPortOrADnsName) {
+  EXPECT_THAT(CheckLines(R"({"peers": {"collector": "c:1", "dedup": "dns:///d.x.svc:7400"}})"),
+              IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"peers": {"collector": "c", "dedup": "d:0", "newsfeed": "x://n:1"}})"),
+              ElementsAre(HasSubstr("peers.collector: must be HOST:PORT"),
+                          HasSubstr("peers.dedup: must be HOST:PORT"),
+                          HasSubstr("peers.newsfeed: must be HOST:PORT")));
+}
+
+TEST(CheckConfig, TlsFilesComeTogether) {
+  EXPECT_THAT(CheckLines(R"({"tls": {"cert_file": "c"}})"), ElementsAre(HasSubstr("tls.key_file")));
+  EXPECT_THAT(CheckLines(R"({"tls": {"key_file": "k"}})"), ElementsAre(HasSubstr("tls.cert_file")));
+  EXPECT_THAT(CheckLines(R"({"tls": {"client_ca_file": "a"}})"),
+              ElementsAre(HasSubstr("tls.client_ca_file: needs")));
+  EXPECT_THAT(CheckLines(R"({"tls": {"cert_file": "c", "key_file": "k", "client_ca_file": "a"}})"),
+              IsEmpty());
+}
+
+TEST(CheckConfig, ThePostgresUrlIsOneAndHoldsNoPassword) {
+  const auto with_url = [](const std::string& url) {
+    return CheckLines("{\"postgres\": {\"url\": \"" + url + "\"}}");
+  };
+  EXPECT_THAT(with_url("postgres://u@h:5432/d"), IsEmpty());
+  EXPECT_THAT(with_url("mysql://h"), ElementsAre(HasSubstr("postgres.url: must be postgres-pri")));
+  EXPECT_THAT(with_url("host=h"),
+              ElementsAre(HasSubstr("postgres.url: must be postgres-private:")));
+  EXPECT_THAT(with_url("postgres://u@[h/d"), ElementsAre(HasSubstr("postgres.url: ")));
+  EXPECT_THAT(with_url("postgres://u@h/d?pooling=often"), ElementsAre(HasSubstr("pooling")));
+  for (const char* url : {"postgres://u:hush@h/d", "postgres://u@h/d?password=hush"}) {
+    EXPECT_THAT(with_url(url), ElementsAre(AllOf(HasSubstr("postgres.password_file"),
+                                                 ::testing::Not(HasSubstr("hush")))));
+  }
+  EXPECT_THAT(CheckLines(R"({"postgres": {"password_file": "p"}})"),
+              ElementsAre(HasSubstr("postgres.password_file: has no meaning")));
+}
+
+TEST(CheckConfig, TheEventsUrlIsOneAndHoldsNoPassword) {
+  const auto with = [](const std::string& events) {
+    return CheckLines("{\"events\": {" + events + "}}");
+  };
+  EXPECT_THAT(with(R"("url": "amqps://u@h:5671/v", "password_file": "p", "ca_file": "c")"),
+              IsEmpty());
+  EXPECT_THAT(with(R"("url": "kafka://h")"), ElementsAre(HasSubstr("events.url: must be inproc")));
+  EXPECT_THAT(with(R"("url": "amqp://h:port/")"), ElementsAre(HasSubstr("events.url: ")));
+  EXPECT_THAT(
+      with(R"("url": "amqp://u:hush@h/v")"),
+      ElementsAre(AllOf(HasSubstr("events.password_file"), ::testing::Not(HasSubstr("hush")))));
+  EXPECT_THAT(with(R"("url": "amqp://h", "ca_file": "c")"),
+              ElementsAre(HasSubstr("events.ca_file: has no meaning")));
+  EXPECT_THAT(with(R"("password_file": "p", "ca_file": "c")"),
+              ElementsAre(HasSubstr("events.password_file"), HasSubstr("events.ca_file")));
+}
+
+TEST(CheckConfig, APrivatePostgresNeedsADataDirectory) {
+  Config config = Filled("{}");
+  config.clear_data_dir();
+  EXPECT_THAT(Lines(CheckConfig(config)), ElementsAre(HasSubstr("data_dir: has no default")));
+}
+
+TEST(CheckConfig, NumbersAreWithinTheirLimits) {
+  const struct {
+    const char* section;
+    const char* field;
+    int64_t least;
+    int64_t most;
+  } rules[] = {{"postgres", "read_connections", 1, 100},
+               {"postgres", "write_connections", 1, 100},
+               {"events", "max_deliveries", 1, 1'000},
+               {"calls", "read_threads", 1, 256},
+               {"calls", "write_threads", 1, 256},
+               {"calls", "queue_limit", 1, 100'000},
+               {"dedup", "max_documents", 1'000, 100'000'000}};
+  for (const auto& [section, field, least, most] : rules) {
+    const auto with = [&](int64_t value) {
+      return CheckLines("{\"" + std::string(section) + "\": {\"" + field +
+                        "\": " + std::to_string(value) + "}}");
+    };
+    EXPECT_THAT(with(least), IsEmpty()) << field;
+    EXPECT_THAT(with(most), IsEmpty()) << field;
+    const std::string path = std::string(section) + "." + field + ": must be ";
+    EXPECT_THAT(with(most + 1), ElementsAre(HasSubstr(path)));
+    EXPECT_THAT(with(-1), ElementsAre(HasSubstr(path)));
+    // 0 is the default.
+    EXPECT_THAT(with(least == 1 ? -5 : least - 1), ElementsAre(HasSubstr(path)));
+  }
+}
+
+TEST(CheckConfig, DurationsAreWithinTheirLimits) {
+  const struct {
+    const char* section;
+    const char* field;
+    const char* least;
+    const char* most;
+    const char* too_little;
+    const char* too_much;
+  } rules[] = {{"calls", "default_deadline", "0.1s", "3600s", "0.099s", "3600.1s"},
+               {"calls", "drain_delay", "0.001s", "60s", "-1s", "61s"},
+               {"calls", "drain_timeout", "0.001s", "600s", "-0.5s", "601s"},
+               {"dedup", "window", "60s", "2592000s", "59s", "2592001s"},
+               {"newsfeed", "max_future", "0.001s", "86400s", "-1s", "86401s"},
+               {"newsfeed", "stale_after", "60s", "604800s", "59.999s", "604801s"}};
+  for (const auto& rule : rules) {
+    const auto with = [&](const char* value) {
+      return CheckLines("{\"" + std::string(rule.section) + "\": {\"" + rule.field + "\": \"" +
+                        value + "\"}}");
+    };
+    EXPECT_THAT(with(rule.least), IsEmpty()) << rule.field;
+    EXPECT_THAT(with(rule.most), IsEmpty()) << rule.field;
+    const std::string path = std::string(rule.section) + "." + rule.field + ": must be ";
+    EXPECT_THAT(with(rule.too_little), ElementsAre(HasSubstr(path)));
+    EXPECT_THAT(with(rule.too_much), ElementsAre(AllOf(HasSubstr(path), HasSubstr(rule.too_much))));
+  }
+}
+
+TEST(CheckConfig, ThresholdsAreFractionsAndTheFloorIsBelow) {
+  EXPECT_THAT(CheckLines(R"({"dedup": {"token_threshold": 1}})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"dedup": {"token_threshold": 1.01}})"),
+              ElementsAre(HasSubstr("dedup.token_threshold")));
+  EXPECT_THAT(CheckLines(R"({"dedup": {"candidate_floor": 0.9}})"),
+              ElementsAre(HasSubstr("dedup.candidate_floor")));
+  EXPECT_THAT(CheckLines(R"({"dedup": {"candidate_floor": -0.1}})"),
+              ElementsAre(HasSubstr("dedup.candidate_floor")));
+  Config config = Filled("{}");
+  config.mutable_dedup()->set_token_threshold(std::nan(""));
+  config.mutable_dedup()->set_candidate_floor(std::nan(""));
+  EXPECT_EQ(Lines(CheckConfig(config)).size(), 2u);
+}
+
+TEST(CheckConfig, TheLogLevelIsKnown) {
+  EXPECT_THAT(CheckLines(R"({"log": {"level": "loud"}})"),
+              ElementsAre(HasSubstr("log.level: must be debug, info, warn or error")));
+}
+
+TEST(Cpus, AreAtLeastOne) { EXPECT_GE(CountCpus(), 1); }
+
+TEST(Cpus, WithoutCgroupThereIsNoQuota) {
+  const TempDir dir;
+  EXPECT_EQ(CgroupCpus(dir.path()), std::nullopt);
+}
+
+TEST(Cpus, Version2TakesTheLeastQuotaOnTheWayRoundedUp) {
+  const TempDir dir;
+  dir.Write("proc/self/cgroup", "0::/a.slice/b.scope\n");
+  dir.Write("sys/fs/cgroup/a.slice/cpu.max", "max 100000\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), std::nullopt);
+  dir.Write("sys/fs/cgroup/a.slice/b.scope/cpu.max", "350000 100000\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), 4);
+  dir.Write("sys/fs/cgroup/a.slice/cpu.max", "150000 100000\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), 2);
+  dir.Write("sys/fs/cgroup/cpu.max", "20000 100000\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), 1);
+}
+
+TEST(Cpus, InAContainerTheMountIsTheGroup) {
+  const TempDir dir;
+  dir.Write("proc/self/cgroup", "0::/../../kubepods/pod1\n");
+  dir.Write("sys/fs/cgroup/cpu.max", "200000 100000\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), 2);
+}
+
+TEST(Cpus, Version1HasQuotaAndPeriodInFiles) {
+  const TempDir dir;
+  dir.Write("proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/docker/1\n1:name=systemd:/x\n");
+  const std::string group = "sys/fs/cgroup/cpu,cpuacct/docker/1/";
+  dir.Write(group + "cpu.cfs_period_us", "100000\n");
+  dir.Write(group + "cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), std::nullopt);
+  dir.Write(group + "cpu.cfs_quota_us", "250000\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), 3);
+}
+
+TEST(Cpus, NonsenseIsNoQuota) {
+  const TempDir dir;
+  dir.Write("proc/self/cgroup", "\n::\n0:\nnonsense\n0::/\n");
+  dir.Write("sys/fs/cgroup/cpu.max", "many few\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), std::nullopt);
+  dir.Write("sys/fs/cgroup/cpu.max", "100000 0\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), std::nullopt);
+  dir.Write("sys/fs/cgroup/cpu.max", "1e300 1\n");
+  EXPECT_EQ(CgroupCpus(dir.path()), 1'000'000);
+}
+
+}  // namespace
+}  // namespace winnow
