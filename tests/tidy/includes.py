@@ -19,7 +19,9 @@ PURE = r"services/platform/(status|clock|text|hash|url|page_token)\.h"
 # google/protobuf's well-known types and google/rpc; grpc.pb.h is a stub, no message.
 MESSAGES = r"google/(protobuf|rpc)/[a-z_]+\.pb\.h|winnow/(common|events|{service})/v1/\w+\.pb\.h"
 # Everything of the platform but the gRPC library's wiring; of that, what a call tells.
-PLATFORM_OF_HANDLERS = r"services/platform/(?!grpc/)[a-z_0-9/]+\.h|services/platform/grpc/call\.h"
+PLATFORM_OF_HANDLERS = (
+    r"services/platform/(?!grpc/)[a-z_0-9/]+\.h|services/platform/grpc/(call|rpc_status)\.h"
+)
 
 # What each role may include beside the headers of its own service that OWN names.
 ALLOWED = {
@@ -27,7 +29,8 @@ ALLOWED = {
     "store": f"{STANDARD}|{PURE}|services/platform/(uuid|embedded|log|metrics)\\.h"
     r"|services/platform/postgres/[a-z_]+\.h|services/platform/events/outbox\.h"
     r"|winnow/events/v1/events\.pb\.h",
-    "convert": f"{STANDARD}|{PURE}|{MESSAGES}|services/platform/(timestamp|page_token|uuid)\\.h",
+    "convert": f"{STANDARD}|{PURE}|{MESSAGES}|services/platform/(timestamp|uuid)\\.h"
+    r"|services/platform/grpc/rpc_status\.h",
     "handlers": f"{STANDARD}|{PLATFORM_OF_HANDLERS}|{MESSAGES}",
     "worker": f"{STANDARD}|{PLATFORM_OF_HANDLERS}|{MESSAGES}",
     "service": f"{STANDARD}|grpcpp/.*|services/platform/.*|google/.*|winnow/.*",

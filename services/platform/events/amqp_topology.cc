@@ -11,17 +11,15 @@ std::string QueueName(std::string_view service, std::string_view event) {
 std::string DeadQueueName(std::string_view queue) { return std::string(queue) + ".dead"; }
 
 const std::vector<Queue>& AllQueues() {
-  static const std::vector<Queue>& queues = *[] {
-    auto* all = new std::vector<Queue>;
-    const auto add = [&](std::string_view service, std::string_view event) {
-      all->push_back({QueueName(service, event), std::string(event)});
-    };
-    add("dedup", "winnow.events.v1.ItemCollected");
-    add("newsfeed", "winnow.events.v1.ItemAccepted");
-    add("newsfeed", "winnow.events.v1.DuplicateFound");
-    return all;
-  }();
-  return queues;
+  const auto queue = [](std::string_view service, std::string_view event) {
+    return Queue{QueueName(service, event), std::string(event)};
+  };
+  static const auto* queues = new std::vector<Queue>{
+      queue("dedup", "winnow.events.v1.ItemCollected"),
+      queue("newsfeed", "winnow.events.v1.ItemAccepted"),
+      queue("newsfeed", "winnow.events.v1.DuplicateFound"),
+  };
+  return *queues;
 }
 
 }  // namespace winnow::events

@@ -63,7 +63,7 @@ public final class CollectorClient {
         .toList();
   }
 
-  /** All items that the request asks for, newest arrival first; its page token is where to begin. */
+  /** All items that the request asks for, newest arrival first, from its page token on. */
   public Pages<Item> items(ListItemsRequest request) {
     return new Pages<>(
         request.getPageToken(),

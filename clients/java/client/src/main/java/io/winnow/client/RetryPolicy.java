@@ -6,8 +6,8 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * When and after how long a failed call is tried again. Only UNAVAILABLE is, and only for calls that
- * are safe to repeat: a full server wants less load, and an invalid request stays invalid.
+ * When and after how long a failed call is tried again. Only UNAVAILABLE is, and only for calls
+ * that are safe to repeat: a full server wants less load, and an invalid request stays invalid.
  *
  * @param attempts tries in all; 1 never tries again
  * @param firstDelay longest wait before the second try; doubles with each

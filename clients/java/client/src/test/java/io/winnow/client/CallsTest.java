@@ -167,7 +167,8 @@ class CallsTest {
           @Override
           public void listItems(
               ListItemsRequest request, StreamObserver<ListItemsResponse> observer) {
-            int page = request.getPageToken().isEmpty() ? 0 : Integer.parseInt(request.getPageToken());
+            var token = request.getPageToken();
+            int page = token.isEmpty() ? 0 : Integer.parseInt(token);
             var response = ListItemsResponse.newBuilder();
             pages.get(page).forEach(title -> response.addItems(item(title)));
             if (page + 1 < pages.size()) {
