@@ -1,0 +1,193 @@
+"""Starting, ending and starting again; and each reason for which it cannot start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import winnow
+from pipeline import article, decision, item, put
+from winnow_process import Server, run_winnow
+
+
+def start_and_fail(server: Server, *arguments: str | Path) -> tuple[int, str]:
+    """Exit code and standard error of a start that must not succeed."""
+    command = [*server.command()[1:], *map(str, arguments)]
+    done = run_winnow(*command)
+    return done.code, done.err
+
+
+def test_it_says_in_one_line_what_serves_where(server: Server) -> None:
+    assert (server.folder / "out").read_text().count("\n") == 1
+    assert str(server.data_dir) in server.store
+
+
+def test_after_kill_9_it_starts_again_with_everything_acknowledged(
+    make_server: Callable[..., Server],
+) -> None:
+    server = make_server().start()
+    with server.connect() as client:
+        stored = put(client, [item("kill", number) for number in range(50)])
+    server.kill()
+    server.start()
+    with server.connect() as client:
+        for each in stored:
+            assert client.collector.get_item(each.id).title == each.title
+            decision(client, each)
+            article(client, each)
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_in_order(
+    make_server: Callable[..., Server], number: signal.Signals
+) -> None:
+    # SIGINT as a script's background job inherits it: ignored.
+    server = make_server(ignored=(signal.SIGINT,)).start()
+    server.signal(number)
+    assert server.wait() == 0
+    assert '"msg":"stopped"' in server.log
+    # Its PostgreSQL ended before it did.
+    assert not (server.data_dir / "pg" / "postmaster.pid").exists()
+    assert not list(server.data_dir.rglob("postmaster.pid"))
+
+
+def test_a_drain_refuses_new_calls_ends_streams_and_loses_nothing(
+    make_server: Callable[..., Server],
+) -> None:
+    server = make_server().start()
+    stored: list[str] = []
+    with server.connect(retry=winnow.NO_RETRY) as client:
+
+        def endless() -> object:
+            number = 0
+            while True:
+                yield item("drain", number)
+                number += 1
+
+        with pytest.raises(winnow.Unavailable) as raised:
+            for _, result in client.collector.ingest_items(endless()):  # type: ignore[arg-type]
+                assert isinstance(result, winnow.StoredItem)
+                stored.append(result.item.id)
+                if len(stored) == 100:
+                    server.signal(signal.SIGTERM)
+        assert raised.value.reason == "SHUTTING_DOWN"
+        assert raised.value.retry_after is not None
+    assert server.wait() == 0
+    server.start()
+    with server.connect() as client:
+        for id in stored:
+            assert client.collector.get_item(id).id == id
+    server.close()
+
+
+def test_a_taken_port_is_told(make_server: Callable[..., Server], server: Server) -> None:
+    other = make_server()
+    code, error = start_and_fail(other, "--listen", server.address)
+    assert code == 2
+    assert "listen" in error
+    assert server.address in error
+    assert "use" in error
+
+
+def test_a_taken_metrics_port_is_told(make_server: Callable[..., Server]) -> None:
+    other = make_server()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        code, error = start_and_fail(other, "--metrics", address)
+    assert code == 2
+    assert "metrics.listen" in error
+    assert address in error
+
+
+def test_a_data_directory_in_use_is_told(
+    make_server: Callable[..., Server], server: Server
+) -> None:
+    other = make_server()
+    code, error = start_and_fail(other, "--data-dir", server.data_dir)
+    assert code == 1
+    assert str(server.data_dir) in error
+    assert "another" in error.lower() or "in use" in error.lower()
+
+
+def test_a_data_directory_that_is_none_is_told(make_server: Callable[..., Server]) -> None:
+    other = make_server()
+    file = other.folder / "file"
+    file.write_text("not a directory")
+    code, error = start_and_fail(other, "--data-dir", file / "data")
+    assert code in (1, 2)
+    assert str(file) in error
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere; see the read-only one")
+def test_an_unwritable_data_directory_is_told_to_users(
+    make_server: Callable[..., Server],
+) -> None:
+    other = make_server()
+    locked = other.folder / "locked"
+    locked.mkdir(mode=0o500)
+    code, error = start_and_fail(other, "--data-dir", locked / "data")
+    assert code == 1
+    assert str(locked) in error
+
+
+def test_a_directory_nobody_can_write_is_told(make_server: Callable[..., Server]) -> None:
+    code, error = start_and_fail(make_server(), "--data-dir", "/proc/winnow")
+    assert code == 1
+    assert "/proc/winnow" in error
+
+
+def test_no_postgresql_names_the_package(make_server: Callable[..., Server]) -> None:
+    other = make_server()
+    empty = other.folder / "empty"
+    empty.mkdir()
+    command = [*other.command()[1:], "--postgres-versions-dir", str(empty)]
+    done = run_winnow(*command, environment={"PATH": str(empty)})
+    assert done.code == 1
+    assert "postgresql-15" in done.err or "apt" in done.err
+
+
+def test_kept_data_is_found_by_the_next_start(make_server: Callable[..., Server]) -> None:
+    server = make_server().start()
+    with server.connect() as client:
+        (stored,) = put(client, [item("kept", 1)])
+        article(client, stored)
+    assert server.stop() == 0
+    server.start()
+    with server.connect() as client:
+        assert client.newsfeed.get_article(stored.id, namespace="kept").title == stored.title
+
+
+def test_help_is_everywhere_and_has_examples() -> None:
+    commands: list[list[str]] = [
+        ["serve"],
+        ["import"],
+        ["migrate"],
+        ["check-config"],
+        ["feed", "list"],
+        ["feed", "scroll"],
+        ["dedup", "compare"],
+        ["dedup", "check"],
+        ["dedup", "duplicates"],
+        ["collect", "list"],
+        ["collect", "get"],
+    ]
+    top = run_winnow("--help")
+    assert top.code == 0
+    assert "Exit codes" in top.out
+    for command in commands:
+        assert command[0] in top.out
+        shown = run_winnow(*command, "--help")
+        assert shown.code == 0, command
+        assert "Example" in shown.out, command
+    assert run_winnow("--version").out.startswith("winnow 0.")
+    nothing = run_winnow()
+    assert nothing.code == 2
+    assert "subcommand" in nothing.err
+    assert run_winnow("no-such-command").code == 2

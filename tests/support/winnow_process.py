@@ -1,0 +1,170 @@
+"""The built binary as a child process: servers, and commands against them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import winnow
+from eventually import eventually
+
+BINARY = Path(os.environ.get("WINNOW_BINARY", "build/release/bin/winnow")).resolve()
+ROOT = Path(__file__).resolve().parent.parent.parent
+SAMPLES = ROOT / "samples" / "items-ko-en.jsonl"
+READY = re.compile(
+    r"winnow: serving (?P<targets>.*) at (?P<address>\S+:\d+)"
+    r"(; metrics at (?P<metrics>http://\S+/metrics))?; (?P<store>.*)\n"
+)
+# Nothing of the surroundings may decide a test: no proxies, no other server's address.
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.lower().endswith("_proxy") and not name.startswith("WINNOW_")
+}
+
+
+def world_folder(purpose: str) -> Path:
+    """A new directory that PostgreSQL's user may pass through, whatever TMPDIR and umask are."""
+    folder = Path(tempfile.mkdtemp(prefix=f"winnow-{purpose}-", dir="/tmp"))
+    folder.chmod(0o755)
+    return folder
+
+
+@dataclass
+class Finished:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def run_winnow(
+    *arguments: str | Path,
+    stdin: bytes | None = None,
+    environment: dict[str, str] | None = None,
+    seconds: float = 120,
+) -> Finished:
+    done = subprocess.run(
+        [str(BINARY), *map(str, arguments)],
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        env={**ENVIRONMENT, **(environment or {})},
+        timeout=seconds,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@dataclass
+class Server:
+    """`winnow serve` on free ports, with a data directory of its own that outlives restarts."""
+
+    folder: Path
+    config: dict[str, Any] = field(default_factory=dict)
+    arguments: list[str] = field(default_factory=list)
+    process: subprocess.Popen[bytes] | None = None
+    address: str = ""
+    metrics: str = ""
+    store: str = ""
+    # Signals that the process inherits as ignored, as a script's background job does.
+    ignored: tuple[signal.Signals, ...] = ()
+
+    @property
+    def data_dir(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def log(self) -> str:
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def command(self) -> list[str]:
+        config = {"metrics": {"listen": "127.0.0.1:0"}, **self.config}
+        (self.folder / "config.json").write_text(json.dumps(config))
+        base = [str(BINARY), "serve", "--config", str(self.folder / "config.json")]
+        return [*base, "--data-dir", str(self.data_dir), "--listen", "127.0.0.1:0", *self.arguments]
+
+    def launch(self) -> None:
+        """Starts the process and does not wait for it to be ready."""
+        # Should this suite be killed, the kernel ends the server.
+        prefix = ["setpriv", "--pdeathsig", "TERM", "env"]
+        prefix += [f"--ignore-signal={each.name.removeprefix('SIG')}" for each in self.ignored]
+        with (self.folder / "out").open("wb") as out, (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*prefix, *self.command()],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=log,
+                env=ENVIRONMENT,
+            )
+
+    def start(self) -> Server:
+        self.launch()
+        found = eventually(self._ready, "the server is ready", unless=self._why_not)
+        self.address = found["address"]
+        self.metrics = found["metrics"] or ""
+        self.store = found["store"]
+        return self
+
+    def _ready(self) -> re.Match[str] | None:
+        return READY.fullmatch((self.folder / "out").read_text())
+
+    def _why_not(self) -> str | None:
+        assert self.process is not None
+        code = self.process.poll()
+        return None if code is None else f"it ended with {code}:\n{self.log}"
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def wait(self) -> int:
+        """How it ended."""
+        assert self.process is not None
+        code = self.process.wait(timeout=120)
+        self.process = None
+        return code
+
+    def stop(self) -> int:
+        self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def close(self) -> None:
+        """At the end of a test: nothing is left behind."""
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def connect(self, **options: Any) -> winnow.Winnow:
+        return winnow.connect(self.address, timeout=60.0, **options)
+
+    def run(self, *arguments: str | Path, **options: Any) -> Finished:
+        """A command against this server, with a state directory of its own."""
+        environment = {"XDG_STATE_HOME": str(self.folder / "state"), "WINNOW_ADDRESS": self.address}
+        return run_winnow(*arguments, environment=environment, **options)
+
+
+def new_server(purpose: str, **settings: Any) -> Server:
+    return Server(folder=world_folder(purpose), **settings)
