@@ -1,0 +1,122 @@
+#include "services/app/decision_waiter.h"
+
+#include <algorithm>
+
+namespace winnow::app {
+namespace {
+
+using dedup::v1::DedupService;
+using dedup::v1::GetDecisionRequest;
+using dedup::v1::GetDecisionResponse;
+using std::chrono::milliseconds;
+
+constexpr int kThreads = 8;
+constexpr milliseconds kFirstDelay{20};
+constexpr milliseconds kMaxDelay{1000};
+
+milliseconds DelayAfter(int tries) {
+  return std::min(kFirstDelay * (1 << std::min(tries, 10)), kMaxDelay);
+}
+
+}  // namespace
+
+DecisionWaiter::DecisionWaiter(const Remote& remote, std::string item_namespace,
+                               OnDecided on_decided)
+    : remote_(remote),
+      namespace_(std::move(item_namespace)),
+      on_decided_(std::move(on_decided)),
+      stub_(DedupService::NewStub(remote.channel())),
+      last_progress_(Clock::now()) {
+  for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+DecisionWaiter::~DecisionWaiter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    due_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void DecisionWaiter::Add(std::string id) {
+  const std::lock_guard lock(mutex_);
+  if (questions_.empty() && asking_ == 0) last_progress_ = Clock::now();
+  questions_.emplace(Clock::now() + kFirstDelay, Question{std::move(id)});
+  due_.notify_one();
+}
+
+size_t DecisionWaiter::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return questions_.size() + asking_;
+}
+
+bool DecisionWaiter::WaitUntilAtMost(size_t count, milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  return fewer_.wait_for(lock, limit,
+                         [&] { return questions_.size() + asking_ <= count || !error_.ok(); });
+}
+
+DecisionWaiter::Clock::duration DecisionWaiter::idle() const {
+  const std::lock_guard lock(mutex_);
+  return Clock::now() - last_progress_;
+}
+
+Status DecisionWaiter::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+bool DecisionWaiter::Take(Question& question, std::unique_lock<std::mutex>& lock) {
+  while (!stopped_) {
+    if (questions_.empty()) {
+      due_.wait(lock);
+    } else if (const auto at = questions_.begin()->first; at > Clock::now()) {
+      due_.wait_until(lock, at);
+    } else {
+      question = std::move(questions_.begin()->second);
+      questions_.erase(questions_.begin());
+      ++asking_;
+      return true;
+    }
+  }
+  return false;
+}
+
+void DecisionWaiter::Work() {
+  std::unique_lock lock(mutex_);
+  Question question;
+  while (Take(question, lock)) {
+    lock.unlock();
+    GetDecisionRequest request;
+    request.set_namespace_(namespace_);
+    request.set_document_id(question.id);
+    GetDecisionResponse response;
+    grpc::ClientContext context;
+    remote_.PrepareCall(context);
+    const Status status = ToStatus(stub_->GetDecision(&context, request, &response));
+    const bool duplicate = response.decision().verdict() == dedup::v1::VERDICT_DUPLICATE;
+    if (status.ok()) on_decided_(question.id, duplicate);
+    lock.lock();
+    Answered(std::move(question), status);
+  }
+}
+
+void DecisionWaiter::Answered(Question question, const Status& status) {
+  --asking_;
+  if (status.ok()) {
+    last_progress_ = Clock::now();
+  } else if (status.code() == StatusCode::kNotFound || IsTransient(status)) {
+    const auto at = Clock::now() + DelayAfter(question.tries++);
+    questions_.emplace(at, std::move(question));
+    due_.notify_one();
+    return;
+  } else {
+    error_ = status;
+    stopped_ = true;
+    due_.notify_all();
+  }
+  fewer_.notify_all();
+}
+
+}  // namespace winnow::app

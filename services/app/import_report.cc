@@ -1,0 +1,61 @@
+#include "services/app/import_report.h"
+
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "services/app/terminal.h"
+
+namespace winnow::app {
+namespace {
+
+void PrintRow(const char* name, int64_t count, const std::string& note = "") {
+  std::printf("  %-16s %11s%s\n", name, WithCommas(count).c_str(), note.c_str());
+}
+
+std::string Reasons(const Tally& tally) {
+  std::string out;
+  for (const auto& [reason, count] : tally.refused_by_reason) {
+    out += (out.empty() ? "   " : ", ") + Printable(reason) + " " + WithCommas(count);
+  }
+  return out;
+}
+
+}  // namespace
+
+void PrintReport(const std::string& title, const Tally& tally, std::chrono::duration<double> time) {
+  std::printf("%s: %.1f s\n", Printable(title).c_str(), time.count());
+  PrintRow("lines", tally.lines);
+  PrintRow("refused", tally.refused(), Reasons(tally));
+  PrintRow("already present", tally.already_present);
+  PrintRow("accepted", tally.accepted);
+  PrintRow("duplicates", tally.duplicates);
+  if (tally.undecided() > 0) PrintRow("undecided", tally.undecided());
+  std::fflush(stdout);
+}
+
+void PrintJsonReport(const Tally& tally, std::chrono::duration<double> time) {
+  google::protobuf::Struct report;
+  auto& fields = *report.mutable_fields();
+  const auto set = [&fields](const char* name, int64_t count) {
+    fields[name].set_number_value(static_cast<double>(count));
+  };
+  set("lines", tally.lines);
+  set("refused", tally.refused());
+  set("already_present", tally.already_present);
+  set("accepted", tally.accepted);
+  set("duplicates", tally.duplicates);
+  set("undecided", tally.undecided());
+  fields["seconds"].set_number_value(time.count());
+  auto& reasons = *fields["refused_by_reason"].mutable_struct_value()->mutable_fields();
+  for (const auto& [reason, count] : tally.refused_by_reason) {
+    reasons[reason].set_number_value(static_cast<double>(count));
+  }
+  std::string text;
+  const auto printed = google::protobuf::util::MessageToJsonString(report, &text);
+  std::cout << (printed.ok() ? text : printed.ToString()) << std::endl;
+}
+
+}  // namespace winnow::app

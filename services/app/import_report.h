@@ -1,0 +1,16 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "services/app/tally.h"
+
+namespace winnow::app {
+
+// The end of an import on standard output, for people.
+void PrintReport(const std::string& title, const Tally& tally, std::chrono::duration<double> time);
+
+// The same as one JSON object, for programs.
+void PrintJsonReport(const Tally& tally, std::chrono::duration<double> time);
+
+}  // namespace winnow::app

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "services/app/refusal.h"
+#include "services/platform/clock.h"
+#include "winnow/collector/v1/collector.pb.h"
+
+namespace simdjson::dom {
+class parser;
+}
+
+namespace winnow::app {
+
+// One JSON object of an import to one Item:
+//   url, title, snippet, channel, source_name, categories, published_at (also as arrival time),
+//   and, where there, external_id, language, image_url, video_url, keywords.
+// Other fields are passed over and null is as good as absent. What the values may hold is the
+// server's to judge.
+class ItemParser {
+ public:
+  // `now` is what relative times of publication ("-1d2h30m") go back from.
+  ItemParser(std::string item_namespace, Time now);
+  ~ItemParser();
+
+  std::variant<collector::v1::Item, Refusal> Parse(std::string_view line);
+
+ private:
+  const std::string namespace_;
+  const Time now_;
+  std::unique_ptr<simdjson::dom::parser> parser_;
+};
+
+}  // namespace winnow::app

@@ -1,0 +1,147 @@
+#include "services/app/remote.h"
+
+#include <google/rpc/status.pb.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <vector>
+
+#include "services/app/exit_code.h"
+#include "services/app/terminal.h"
+#include "services/platform/config.h"
+#include "services/platform/grpc/limits.h"
+#include "services/platform/grpc/rpc_status.h"
+
+namespace winnow::app {
+namespace {
+
+constexpr double kMaxTimeoutSeconds = 3600;
+
+StatusOr<std::string> ReadPem(const std::string& path, const char* option) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return FailedPrecondition(std::string(option) + ": cannot read " + path);
+  return text.str();
+}
+
+StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const RemoteOptions& options) {
+  if (!options.tls && options.ca_file.empty() && options.cert_file.empty()) {
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions ssl;
+  WINNOW_ASSIGN_OR_RETURN(ssl.pem_root_certs, ReadPem(options.ca_file, "--ca-file"));
+  WINNOW_ASSIGN_OR_RETURN(ssl.pem_cert_chain, ReadPem(options.cert_file, "--cert-file"));
+  WINNOW_ASSIGN_OR_RETURN(ssl.pem_private_key, ReadPem(options.key_file, "--key-file"));
+  return grpc::SslCredentials(ssl);
+}
+
+}  // namespace
+
+void AddRemoteOptions(CLI::App& command, RemoteOptions& options) {
+  command.add_option("--address", options.address, "HOST:PORT of the server")
+      ->capture_default_str()
+      ->envname("WINNOW_ADDRESS")
+      ->group("Server");
+  command.add_option("--token-file", options.token_file, "file of the bearer token")
+      ->group("Server");
+  command.add_flag("--tls", options.tls, "speak TLS, trusting the system's authorities")
+      ->group("Server");
+  command.add_option("--ca-file", options.ca_file, "speak TLS, trusting this PEM file")
+      ->group("Server");
+  auto* cert = command.add_option("--cert-file", options.cert_file, "own certificate (mTLS)");
+  auto* key = command.add_option("--key-file", options.key_file, "its private key");
+  cert->needs(key)->group("Server");
+  key->needs(cert)->group("Server");
+  command.add_option("--timeout", options.timeout_seconds, "seconds a call may take")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, kMaxTimeoutSeconds))
+      ->group("Server");
+}
+
+StatusOr<Remote> Remote::Connect(const RemoteOptions& options) {
+  Remote remote;
+  remote.address_ = options.address;
+  remote.timeout_ = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));
+  if (!options.token_file.empty()) {
+    WINNOW_ASSIGN_OR_RETURN(const std::string token,
+                            ReadSecretFile(options.token_file, "--token-file"));
+    remote.authorization_ = "Bearer " + token;
+  }
+  WINNOW_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(rpc::kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // Commands talk to the address they are given; a proxy of the environment is for web pages.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  remote.channel_ = grpc::CreateCustomChannel(options.address, credentials, arguments);
+  if (!remote.channel_->WaitForConnected(std::chrono::system_clock::now() + remote.timeout_)) {
+    return Unavailable(Reason::kPeerUnavailable,
+                       "no Winnow server answers at " + options.address +
+                           ": start one (winnow serve), or name another with --address",
+                       std::chrono::milliseconds(0));
+  }
+  return remote;
+}
+
+void Remote::PrepareCall(grpc::ClientContext& context) const {
+  PrepareStream(context);
+  context.set_deadline(std::chrono::system_clock::now() + timeout_);
+}
+
+void Remote::PrepareStream(grpc::ClientContext& context) const {
+  if (!authorization_.empty()) context.AddMetadata("authorization", authorization_);
+}
+
+Status ToStatus(const grpc::Status& status) {
+  if (status.ok()) return OkStatus();
+  google::rpc::Status details;
+  if (!status.error_details().empty() && details.ParseFromString(status.error_details())) {
+    return rpc::FromRpcStatus(details);
+  }
+  return Status(static_cast<StatusCode>(status.error_code()), status.error_message());
+}
+
+int Fail(const Status& status) {
+  const std::vector<Violation> violations = ViolationsOf(status);
+  if (violations.empty()) std::cerr << "winnow: " << Printable(Message(status)) << '\n';
+  for (const Violation& violation : violations) {
+    std::cerr << "winnow: " << Printable(violation.field) << (violation.field.empty() ? "" : ": ")
+              << Printable(violation.description) << '\n';
+  }
+  switch (status.code()) {
+    case StatusCode::kCancelled:
+      return kInterrupted;
+    case StatusCode::kInvalidArgument:
+      return kUsage;
+    case StatusCode::kUnavailable:
+    case StatusCode::kDeadlineExceeded:
+      return kUnreachable;
+    default:
+      return kFailed;
+  }
+}
+
+bool IsTransient(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kUnavailable:
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kAborted:
+    case StatusCode::kDeadlineExceeded:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace winnow::app
