@@ -4,6 +4,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Comparator;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -24,10 +25,13 @@ final class WinnowProcess implements AutoCloseable {
       throw new IllegalStateException("set WINNOW_BINARY to a built winnow, e.g. by ./x build");
     }
     dataDir = Files.createTempDirectory(Path.of("/tmp"), "winnow-java");
+    Files.setPosixFilePermissions(dataDir, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Path config = dataDir.resolve("config.json");
+    Files.writeString(config, "{\"metrics\": {\"listen\": \"off\"}}");
     process =
         new ProcessBuilder(
-                binary, "serve", "--target=all", "--listen", "127.0.0.1:0", "--metrics-listen",
-                "off", "--data-dir", dataDir.resolve("data").toString())
+                binary, "serve", "--target=all", "--listen", "127.0.0.1:0",
+                "--config", config.toString(), "--data-dir", dataDir.resolve("data").toString())
             .redirectError(ProcessBuilder.Redirect.DISCARD)
             .start();
     address = awaitReady();
