@@ -4,20 +4,20 @@
 #include <amqp_tcp_socket.h>
 
 #include "tests/integration/amqp_fixture.h"
-#include "tests/support/await.h"
+#include "tests/support/eventually.h"
 
 namespace winnow::events {
 namespace {
 
-using test::Await;
+using test::Eventually;
 
 TEST_F(AmqpTest, EveryEventReachesItsConsumerAndLeavesTheOutbox) {
   Recorder recorder;
   auto transport = NewTransport(address(), &recorder);
   Append("a", 3000);
   ASSERT_TRUE(transport->Start().ok());
-  EXPECT_TRUE(Await([&] { return recorder.done() == 3000; })) << recorder.done();
-  EXPECT_TRUE(Await([&] { return OutboxRows() == 0; }));
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 3000; })) << recorder.done();
+  EXPECT_TRUE(Eventually([&] { return OutboxRows() == 0; }));
   EXPECT_TRUE(transport->Check().ok()) << transport->Check();
   transport->Stop(Soon());
   EXPECT_EQ(Waiting(kCollectedQueue), 0);
@@ -27,13 +27,13 @@ TEST_F(AmqpTest, AnEventWaitsForAConsumerThatRunsLater) {
   auto producer = NewTransport(address(), nullptr);
   Append("a", 50);
   ASSERT_TRUE(producer->Start().ok());
-  ASSERT_TRUE(Await([&] { return OutboxRows() == 0; }));
+  ASSERT_TRUE(Eventually([&] { return OutboxRows() == 0; }));
   producer->Stop(Soon());
 
   Recorder recorder;
   auto consumer = NewTransport(address(), &recorder);
   ASSERT_TRUE(consumer->Start().ok());
-  EXPECT_TRUE(Await([&] { return recorder.done() == 50; })) << recorder.done();
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 50; })) << recorder.done();
 }
 
 TEST_F(AmqpTest, WhatCannotBeDoneBecomesADeadLetterAndHoldsNobodyUp) {
@@ -43,8 +43,8 @@ TEST_F(AmqpTest, WhatCannotBeDoneBecomesADeadLetterAndHoldsNobodyUp) {
   auto transport = NewTransport(address(), &recorder, 3);
   Append("a", 10);
   ASSERT_TRUE(transport->Start().ok());
-  EXPECT_TRUE(Await([&] { return recorder.done() == 8; })) << recorder.done();
-  EXPECT_TRUE(Await([&] { return Waiting(DeadQueueName(kCollectedQueue)) == 2; }));
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 8; })) << recorder.done();
+  EXPECT_TRUE(Eventually([&] { return Waiting(DeadQueueName(kCollectedQueue)) == 2; }));
   EXPECT_EQ(recorder.deliveries("a1"), 1);
   EXPECT_EQ(recorder.deliveries("a2"), 3);
 }
@@ -56,9 +56,9 @@ TEST_F(AmqpTest, WhatAnOutageHoldsUpComesAgainUntilItWorks) {
   auto transport = NewTransport(address(), &recorder, 3);
   Append("a", 1);
   ASSERT_TRUE(transport->Start().ok());
-  ASSERT_TRUE(Await([&] { return recorder.deliveries("a0") > 6; }));
+  ASSERT_TRUE(Eventually([&] { return recorder.deliveries("a0") > 6; }));
   recorder.Answer("a0", OkStatus());
-  EXPECT_TRUE(Await([&] { return recorder.done() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 1; }));
   EXPECT_EQ(Waiting(DeadQueueName(kCollectedQueue)), 0);
 }
 
@@ -74,8 +74,8 @@ TEST_F(AmqpTest, APayloadOfGarbageOrOfANewerSchemaIsADeadLetter) {
                   .ok());
   Append("a", 1);
   ASSERT_TRUE(transport->Start().ok());
-  EXPECT_TRUE(Await([&] { return Waiting(DeadQueueName(kCollectedQueue)) == 2; }));
-  EXPECT_TRUE(Await([&] { return recorder.done() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return Waiting(DeadQueueName(kCollectedQueue)) == 2; }));
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 1; }));
 }
 
 TEST_F(AmqpTest, ABrokerThatIsKilledLosesNothing) {
@@ -83,14 +83,14 @@ TEST_F(AmqpTest, ABrokerThatIsKilledLosesNothing) {
   auto transport = NewTransport(address(), &recorder);
   ASSERT_TRUE(transport->Start().ok());
   Append("a", 500);
-  ASSERT_TRUE(Await([&] { return recorder.done() > 0; }));
+  ASSERT_TRUE(Eventually([&] { return recorder.done() > 0; }));
   broker_.Kill();
   Append("b", 500);
-  EXPECT_TRUE(Await([&] { return !transport->Check().ok(); }));
+  EXPECT_TRUE(Eventually([&] { return !transport->Check().ok(); }));
   broker_.Start();
-  EXPECT_TRUE(Await([&] { return recorder.done() == 1000; })) << recorder.done();
-  EXPECT_TRUE(Await([&] { return OutboxRows() == 0; }));
-  EXPECT_TRUE(Await([&] { return transport->Check().ok(); })) << transport->Check();
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 1000; })) << recorder.done();
+  EXPECT_TRUE(Eventually([&] { return OutboxRows() == 0; }));
+  EXPECT_TRUE(Eventually([&] { return transport->Check().ok(); })) << transport->Check();
 }
 
 TEST_F(AmqpTest, AQueueThatIsDeletedIsMadeAgain) {
@@ -98,11 +98,11 @@ TEST_F(AmqpTest, AQueueThatIsDeletedIsMadeAgain) {
   auto transport = NewTransport(address(), &recorder);
   ASSERT_TRUE(transport->Start().ok());
   Append("a", 10);
-  ASSERT_TRUE(Await([&] { return recorder.done() == 10 && OutboxRows() == 0; }));
+  ASSERT_TRUE(Eventually([&] { return recorder.done() == 10 && OutboxRows() == 0; }));
   broker_.Control({"delete_queue", "-p", address().vhost, kCollectedQueue});
   Append("b", 100);
-  EXPECT_TRUE(Await([&] { return recorder.done() == 110; })) << recorder.done();
-  EXPECT_TRUE(Await([&] { return OutboxRows() == 0; }));
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 110; })) << recorder.done();
+  EXPECT_TRUE(Eventually([&] { return OutboxRows() == 0; }));
 }
 
 TEST_F(AmqpTest, AFullQueueKeepsItsEventsInTheOutbox) {
@@ -111,12 +111,16 @@ TEST_F(AmqpTest, AFullQueueKeepsItsEventsInTheOutbox) {
   auto producer = NewTransport(address(), nullptr);
   ASSERT_TRUE(producer->Start().ok());
   Append("a", 200);
-  ASSERT_TRUE(Await([&] { return Waiting(kCollectedQueue) >= 10; }));
+  ASSERT_TRUE(Eventually([&] { return Waiting(kCollectedQueue) >= 10; }));
+  Append("b", 200);  // a quorum queue tells that it is full a little late
+  ASSERT_TRUE(Eventually([&] {
+    return metrics_.Render().find("winnow_events_refused_total 0") == std::string::npos;
+  }));
   EXPECT_GT(OutboxRows(), 0);
   Recorder recorder;
   auto consumer = NewTransport(address(), &recorder);
   ASSERT_TRUE(consumer->Start().ok());
-  EXPECT_TRUE(Await([&] { return recorder.done() == 200 && OutboxRows() == 0; }))
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 400 && OutboxRows() == 0; }))
       << recorder.done();
 }
 
@@ -125,14 +129,14 @@ TEST_F(AmqpTest, ABrokerShortOfMemoryIsWaitedFor) {
   auto transport = NewTransport(address(), &recorder);
   ASSERT_TRUE(transport->Start().ok());
   Append("a", 1);
-  ASSERT_TRUE(Await([&] { return recorder.done() == 1; }));
+  ASSERT_TRUE(Eventually([&] { return recorder.done() == 1; }));
   broker_.Control({"set_vm_memory_high_watermark", "absolute", "1MB"});
   Append("b", 100);
-  EXPECT_TRUE(Await([&] { return !transport->Check().ok(); }));
+  EXPECT_TRUE(Eventually([&] { return !transport->Check().ok(); }));
   EXPECT_NE(Message(transport->Check()).find("takes no events"), std::string::npos)
       << transport->Check();
   broker_.Control({"set_vm_memory_high_watermark", "0.4"});
-  EXPECT_TRUE(Await([&] { return recorder.done() == 101 && transport->Check().ok(); }))
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 101 && transport->Check().ok(); }))
       << recorder.done() << " " << transport->Check();
 }
 
@@ -146,12 +150,12 @@ TEST_F(AmqpTest, AWrongPasswordIsToldAndMendedWithoutARestart) {
   auto transport = NewTransport(wrong, &recorder);
   Append("a", 5);
   ASSERT_TRUE(transport->Start().ok());
-  ASSERT_TRUE(Await([&] {
+  ASSERT_TRUE(Eventually([&] {
     return Message(transport->Check()).find("log in to amqp://reader@") != std::string::npos;
   })) << transport->Check();
   EXPECT_EQ(Message(transport->Check()).find("wrong-secret"), std::string::npos);
   broker_.Control({"change_password", "reader", "wrong-secret"});
-  EXPECT_TRUE(Await([&] { return recorder.done() == 5; })) << transport->Check();
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 5; })) << transport->Check();
   broker_.Control({"delete_user", "reader"});
 }
 
@@ -160,7 +164,7 @@ TEST_F(AmqpTest, AVhostThatIsNotThereIsTold) {
   wrong.vhost = "nowhere";
   auto transport = NewTransport(wrong, nullptr);
   ASSERT_TRUE(transport->Start().ok());
-  EXPECT_TRUE(Await([&] {
+  EXPECT_TRUE(Eventually([&] {
     return Message(transport->Check()).find("/nowhere") != std::string::npos;
   })) << transport->Check();
 }
@@ -185,11 +189,11 @@ TEST_F(AmqpTest, AQueueWithOtherArgumentsIsToldAndMendedWithoutARestart) {
   auto transport = NewTransport(address(), &recorder);
   Append("a", 5);
   ASSERT_TRUE(transport->Start().ok());
-  ASSERT_TRUE(Await([&] {
+  ASSERT_TRUE(Eventually([&] {
     return Message(transport->Check()).find("inequivalent arg") != std::string::npos;
   })) << transport->Check();
   broker_.Control({"delete_queue", "-p", address().vhost, kCollectedQueue});
-  EXPECT_TRUE(Await([&] { return recorder.done() == 5; })) << transport->Check();
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == 5; })) << transport->Check();
 }
 
 TEST(AmqpUrl, IsReadWithItsDefaults) {

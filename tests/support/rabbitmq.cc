@@ -145,7 +145,9 @@ void RabbitMq::Spawn() {
 }
 
 bool RabbitMq::TakesConnections() {
-  const events::AmqpAddress address{.host = "127.0.0.1", .port = amqp_port_};
+  events::AmqpAddress address;
+  address.host = "127.0.0.1";
+  address.port = amqp_port_;
   return events::AmqpConnection::Open(address).ok();
 }
 
