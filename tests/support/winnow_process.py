@@ -168,3 +168,9 @@ class Server:
 
 def new_server(purpose: str, **settings: Any) -> Server:
     return Server(folder=world_folder(purpose), **settings)
+
+
+def postmaster_pid(server: Server) -> int:
+    """The process of the server's private PostgreSQL."""
+    (file,) = server.data_dir.rglob("postmaster.pid")
+    return int(file.read_text().splitlines()[0])

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from winnow_process import Server, new_server
+
+
+@pytest.fixture
+def make_server() -> Iterator[Callable[..., Server]]:
+    """Servers of a test's own, ended with it."""
+    made: list[Server] = []
+
+    def make(**settings: object) -> Server:
+        made.append(new_server("chaos", **settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
