@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "services/platform/clock.h"
+
+// What is decided about a document, and why. Numbers are those of dedup.proto: they are stored.
+namespace winnow::dedup {
+
+enum class Verdict { kUnique = 1, kDuplicate = 2 };
+
+enum class Stage { kNone = 0, kUrl = 1, kExact = 2, kToken = 3 };
+
+enum class Guard { kSameChannel = 1, kShortTitle = 2, kChain = 3 };
+
+enum class Degradation { kStore = 1 };
+
+// How similar two titles' token sets are.
+struct Scores {
+  double jaccard = 0;
+  double cosine = 0;
+  double overlap = 0;
+};
+
+// An earlier document that came into question.
+struct Candidate {
+  std::string document_id;
+  std::string original_id;  // its own id when it is an original
+  std::string channel;
+  Scores scores;
+  Stage stage = Stage::kNone;  // kNone: the scores came near, no more
+  std::vector<Guard> guards;
+};
+
+inline constexpr size_t kMostCandidates = 5;
+
+struct Decision {
+  std::string ns;
+  std::string document_id;
+  std::string channel;
+  Verdict verdict = Verdict::kUnique;
+  std::string original_id;  // empty when unique
+  double similarity = 0;
+  Stage stage = Stage::kNone;
+  std::vector<Candidate> candidates;  // best first, at most kMostCandidates
+  int64_t policy_version = 0;
+  std::vector<Degradation> degradations;
+  bool recorded = false;
+  Time arrival_time;
+  Time decide_time;
+};
+
+}  // namespace winnow::dedup

@@ -1,0 +1,58 @@
+#include "services/dedup/fingerprint.h"
+
+#include <algorithm>
+
+#include "services/dedup/tokens.h"
+#include "services/dedup/unicode.h"
+#include "services/platform/hash.h"
+#include "services/platform/text.h"
+
+namespace winnow::dedup {
+namespace {
+
+// 0 stands for "nothing to hash".
+uint64_t HashOf(std::string_view text) {
+  if (text.empty()) return 0;
+  const uint64_t hash = Hash64(text);
+  return hash == 0 ? 1 : hash;
+}
+
+// At most `bytes` bytes, not ending within a character.
+std::string_view CutBytes(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
+  return text.substr(0, bytes);
+}
+
+}  // namespace
+
+Fingerprint TextRules::Of(std::string_view title, std::string_view text,
+                          std::string_view canonical_url) const {
+  const std::string normalized = normalizer_.Normalize(title);
+  const bool needs_lead = CountCharacters(Compact(normalized)) < kLeadKeptBelow;
+  return OfNormalized(normalized, needs_lead ? NormalizedLead(text) : std::string(), canonical_url);
+}
+
+Fingerprint TextRules::OfNormalized(std::string_view title, std::string_view lead,
+                                    std::string_view canonical_url) const {
+  const std::string compact = Compact(title);
+  const size_t characters = CountCharacters(compact);
+  Fingerprint print;
+  print.normalized_title = title;
+  print.title = order_.TokensOf(title);
+  if (characters < kLeadKeptBelow) print.lead = order_.TokensOf(lead);
+  print.url_hash = HashOf(canonical_url);
+  print.title_hash = HashOf(compact);
+  print.has_short_title = characters < kShortTitle;
+  return print;
+}
+
+std::string TextRules::NormalizedLead(std::string_view text) const {
+  const std::string lead = normalizer_.Normalize(CutBytes(text, kLeadBytes));
+  std::u32string points = DecodeUtf8(lead);
+  if (points.size() <= kLeadCharacters) return lead;
+  points.resize(kLeadCharacters);
+  return EncodeUtf8(points);
+}
+
+}  // namespace winnow::dedup

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "services/dedup/normalizer.h"
+#include "services/dedup/token_order.h"
+
+namespace winnow::dedup {
+
+// Titles with fewer characters say too little: their leads have to agree as well.
+inline constexpr size_t kShortTitle = 8;
+// Leads are kept of titles that a short one could match.
+inline constexpr size_t kLeadKeptBelow = 12;
+// Jaccard from which leads agree; every hand-read pair above it was of one story.
+inline constexpr double kLeadAgreement = 0.3;
+// What counts as lead: the beginning of the text, in bytes before and characters after
+// normalising. A lead lies within, whatever markup surrounds it.
+inline constexpr size_t kLeadBytes = 4'000;
+inline constexpr size_t kLeadCharacters = 200;
+
+// What of a document is compared.
+struct Fingerprint {
+  std::string normalized_title;
+  std::vector<index::Token> title;
+  std::vector<index::Token> lead;  // empty when the title has kLeadKeptBelow characters or more
+  uint64_t url_hash = 0;           // of the canonical URL; 0: no URL
+  uint64_t title_hash = 0;         // of the normalised title without spaces; 0: nothing is left
+  bool has_short_title = false;
+};
+
+// The text rules of one build: what makes fingerprints. Immutable, shared by all threads.
+class TextRules {
+ public:
+  TextRules(Normalizer normalizer, TokenOrder order)
+      : normalizer_(std::move(normalizer)), order_(std::move(order)) {}
+
+  const Normalizer& normalizer() const { return normalizer_; }
+  const TokenOrder& order() const { return order_; }
+
+  // `canonical_url` may be empty.
+  Fingerprint Of(std::string_view title, std::string_view text,
+                 std::string_view canonical_url) const;
+  // From what the store keeps of a document: both are normalised already.
+  Fingerprint OfNormalized(std::string_view title, std::string_view lead,
+                           std::string_view canonical_url) const;
+  // The beginning of a text as it is compared and stored.
+  std::string NormalizedLead(std::string_view text) const;
+
+ private:
+  Normalizer normalizer_;
+  TokenOrder order_;
+};
+
+}  // namespace winnow::dedup

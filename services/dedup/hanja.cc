@@ -1,0 +1,44 @@
+#include "services/dedup/hanja.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "services/dedup/table.h"
+#include "services/dedup/unicode.h"
+
+namespace winnow::dedup {
+
+StatusOr<HanjaTable> HanjaTable::Parse(std::string_view table) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<TableRow> rows, ParseTable(table, "hanja.txt"));
+  HanjaTable hanja;
+  for (const TableRow& row : rows) {
+    const std::u32string key = DecodeUtf8(row.key);
+    std::u32string reading = DecodeUtf8(row.value);
+    const bool is_hangul = std::all_of(reading.begin(), reading.end(), IsHangulSyllable);
+    if (key.size() != 1 || IsHangulSyllable(key[0]) || !is_hangul) {
+      return InvalidField("hanja.txt line " + std::to_string(row.line),
+                          "is not one hanja and its reading in Hangul syllables");
+    }
+    if (!hanja.readings_.emplace(key[0], std::move(reading)).second) {
+      return InvalidField("hanja.txt line " + std::to_string(row.line),
+                          "repeats a hanja: keep one reading for each");
+    }
+  }
+  return hanja;
+}
+
+std::u32string HanjaTable::ToHangul(std::u32string_view text) const {
+  std::u32string hangul;
+  hangul.reserve(text.size());
+  for (const char32_t point : text) {
+    const auto at = readings_.find(point);
+    if (at == readings_.end()) {
+      hangul.push_back(point);
+    } else {
+      hangul += at->second;
+    }
+  }
+  return hangul;
+}
+
+}  // namespace winnow::dedup

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "services/dedup/index/bounds.h"
+#include "services/dedup/index/overlap.h"
+#include "services/dedup/index/posting_map.h"
+
+namespace winnow::dedup::index {
+
+// An entry that reaches the threshold.
+struct Match {
+  EntryRef ref;
+  uint32_t overlap = 0;  // tokens shared
+  uint32_t length = 0;   // tokens of the entry
+};
+
+// Working memory of a probe, reused from one to the next. One per thread.
+class ProbeScratch {
+ private:
+  friend class TokenIndex;
+  struct Candidate {
+    EntryRef ref;
+    uint32_t position = 0;        // of the first shared token in the probing set
+    uint32_t entry_position = 0;  // of it in the entry
+    std::span<const Token> tokens;
+  };
+  struct Pending {
+    PostingMap::List list = 0;
+    uint32_t position = 0;  // of its token in the probing set
+  };
+  struct Seen {
+    EntryRef ref;
+    uint32_t round = 0;
+    uint32_t candidate = 0;
+  };
+
+  void Clear();
+  // A token that the entry shares; of several the first is kept.
+  void Add(EntryRef ref, uint32_t position, uint32_t entry_position);
+  Seen& SeenFor(EntryRef ref);
+  void Grow();
+
+  std::vector<Pending> pending_;
+  std::vector<Candidate> candidates_;
+  std::vector<Seen> seen_;  // an open-addressing set, emptied by the next round
+  uint32_t round_ = 0;
+};
+
+// The exact index of one text field over a window of segments: finds every entry whose Jaccard
+// similarity to a text reaches a threshold, none is missed. Entries are token sets, ascending in
+// the frozen order (rare first), so that a short prefix of each is enough to find all partners
+// (prefix filter), and most of what is found is ruled out by length and position alone.
+class TokenIndex {
+ public:
+  // `floor`: the least threshold that will be asked for, within (0, 1].
+  explicit TokenIndex(double floor) : floor_(floor) {}
+
+  double floor() const { return floor_.threshold(); }
+  const Bounds& floor_bounds() const { return floor_; }
+
+  void AddSegment(uint16_t number);
+  void DropOldestSegment();
+  void RemoveNewestSegment();
+
+  // The entry takes the next slot of the newest segment. Empty sets are kept, never found.
+  void Append(std::span<const Token> tokens);
+  // Takes back the newest entry of the newest segment.
+  void RemoveNewest();
+
+  std::span<const Token> tokens(EntryRef ref) const;
+
+  // Adds to `matches`, in no order, every entry from `edge` on with Jaccard >= bounds.threshold(),
+  // which must not be below the floor.
+  void Probe(std::span<const Token> tokens, const Bounds& bounds, EntryRef edge,
+             ProbeScratch& scratch, std::vector<Match>& matches) const;
+
+  size_t bytes() const;
+
+ private:
+  struct Segment {
+    std::vector<Token> tokens;
+    std::vector<uint32_t> ends;  // by slot, in tokens
+  };
+
+  static Posting PostingOf(size_t slot, size_t length, size_t position);
+  void FindCandidates(std::span<const Token> tokens, const Bounds& bounds, EntryRef edge,
+                      ProbeScratch& scratch) const;
+
+  Bounds floor_;
+  PostingMap postings_;
+  SegmentRing<Segment> segments_;
+};
+
+}  // namespace winnow::dedup::index

@@ -1,0 +1,174 @@
+#include "services/dedup/index/window_index.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace winnow::dedup::index {
+
+bool WindowIndex::NeedsSegment(const NewEntry& entry) const {
+  if (segments_.empty()) return true;
+  const Segment& newest = segments_[segments_.newest()];
+  return newest.entries.size() >= options_.segment_entries || entry.seq != last_seq_ + 1 ||
+         entry.arrival - newest.entries.front().arrival >= options_.segment_span;
+}
+
+void WindowIndex::AddSegment(int64_t first_seq) {
+  if (!segments_.empty()) segments_[segments_.newest()].entries.shrink_to_fit();
+  if (segments_.size() == SegmentRing<Segment>::kMostLive) DropOldest();
+  segments_.AddNewest(next_number_).first_seq = first_seq;
+  titles_.AddSegment(next_number_);
+  by_url_.AddSegment(next_number_);
+  by_title_.AddSegment(next_number_);
+  ++next_number_;
+}
+
+void WindowIndex::Append(const NewEntry& entry) {
+  assert(entry.seq > last_seq_);
+  assert(size_ == 0 || entry.arrival >= last_arrival_);
+  // Its tokens may lie in this window's own memory, which the next lines may move.
+  std::optional<KeptRoot> root;
+  if (entry.root) {
+    root = KeptRoot{
+        entry.root->seq, entry.root->channel, {entry.root->title.begin(), entry.root->title.end()}};
+  }
+  if (NeedsSegment(entry)) AddSegment(entry.seq);
+  Segment& segment = segments_[segments_.newest()];
+  const auto slot = static_cast<uint16_t>(segment.entries.size());
+  Meta meta{entry.arrival, entry.url_hash, entry.title_hash, entry.channel, 0};
+  if (root) meta.root = KeepRoot({root->seq, root->channel, root->title});
+  segment.entries.push_back(meta);
+  if (!entry.lead.empty()) segment.leads[slot].assign(entry.lead.begin(), entry.lead.end());
+  titles_.Append(entry.title);
+  if (entry.url_hash != 0) by_url_.Append(KeyOf(entry.url_hash), {slot, 0, 0});
+  if (entry.title_hash != 0) by_title_.Append(KeyOf(entry.title_hash), {slot, 0, 0});
+  ++size_;
+  last_seq_ = entry.seq;
+  last_arrival_ = entry.arrival;
+}
+
+uint32_t WindowIndex::KeepRoot(const Root& root) {
+  Segment& segment = segments_[segments_.newest()];
+  const auto next = static_cast<uint32_t>(segment.roots.size() + 1);
+  const auto [at, is_new] = segment.root_by_seq.try_emplace(root.seq, next);
+  if (is_new) {
+    segment.roots.push_back({root.seq, root.channel, {root.title.begin(), root.title.end()}});
+  }
+  return at->second;
+}
+
+void WindowIndex::RemoveAfter(int64_t last) {
+  while (size_ > 0 && last_seq_ > last) RemoveNewest();
+}
+
+void WindowIndex::RemoveNewest() {
+  Segment& segment = segments_[segments_.newest()];
+  const Meta& meta = segment.entries.back();
+  if (meta.title_hash != 0) by_title_.RemoveNewest(KeyOf(meta.title_hash));
+  if (meta.url_hash != 0) by_url_.RemoveNewest(KeyOf(meta.url_hash));
+  titles_.RemoveNewest();
+  segment.leads.erase(static_cast<uint16_t>(segment.entries.size() - 1));
+  segment.entries.pop_back();  // its root may stay: it goes with the segment
+  --size_;
+  if (segment.entries.empty()) {
+    segments_.DropNewest();
+    titles_.RemoveNewestSegment();
+    by_url_.RemoveNewestSegment();
+    by_title_.RemoveNewestSegment();
+    --next_number_;
+  }
+  last_seq_ = 0;
+  if (size_ == 0) return;
+  const Segment& newest = segments_[segments_.newest()];
+  last_seq_ = newest.first_seq + static_cast<int64_t>(newest.entries.size()) - 1;
+  last_arrival_ = newest.entries.back().arrival;
+}
+
+void WindowIndex::Expire(Time earliest) {
+  while (!segments_.empty() && segments_[segments_.oldest()].entries.back().arrival < earliest) {
+    DropOldest();
+  }
+}
+
+bool WindowIndex::DropOldestSegment() {
+  if (segments_.size() < 2) return false;
+  DropOldest();
+  return true;
+}
+
+void WindowIndex::DropOldest() {
+  size_ -= segments_[segments_.oldest()].entries.size();
+  segments_.DropOldest();
+  titles_.DropOldestSegment();
+  by_url_.DropOldestSegment();
+  by_title_.DropOldestSegment();
+}
+
+Time WindowIndex::oldest_arrival() const {
+  assert(size_ > 0);
+  return segments_[segments_.oldest()].entries.front().arrival;
+}
+
+std::optional<EntryRef> WindowIndex::EdgeAt(Time earliest) const {
+  // Expire keeps the edge in one of the oldest segments.
+  for (uint16_t i = 0; i < segments_.size(); ++i) {
+    const auto number = static_cast<uint16_t>(segments_.oldest() + i);
+    const std::vector<Meta>& entries = segments_[number].entries;
+    if (entries.back().arrival < earliest) continue;
+    const auto at = std::partition_point(entries.begin(), entries.end(),
+                                         [&](const Meta& meta) { return meta.arrival < earliest; });
+    return EntryRef{number, static_cast<uint16_t>(at - entries.begin())};
+  }
+  return std::nullopt;
+}
+
+template <uint64_t WindowIndex::Meta::*kHash>
+void WindowIndex::FindByHash(const PostingMap& map, uint64_t hash, EntryRef edge,
+                             std::vector<EntryRef>& found) const {
+  const auto visit = [&](uint16_t number, std::span<const uint32_t> run) {
+    for (const uint32_t packed : run) {
+      const EntryRef ref{number, Posting::Unpack(packed).slot};
+      if (number == edge.segment && ref.slot < edge.slot) continue;
+      if (meta(ref).*kHash == hash) found.push_back(ref);
+    }
+  };
+  map.ForEachRun(map.Find(KeyOf(hash)), segments_.Age(edge.segment), visit);
+}
+
+void WindowIndex::FindByUrl(uint64_t hash, EntryRef edge, std::vector<EntryRef>& found) const {
+  FindByHash<&Meta::url_hash>(by_url_, hash, edge, found);
+}
+
+void WindowIndex::FindByTitle(uint64_t hash, EntryRef edge, std::vector<EntryRef>& found) const {
+  FindByHash<&Meta::title_hash>(by_title_, hash, edge, found);
+}
+
+std::span<const Token> WindowIndex::lead(EntryRef ref) const {
+  const auto& leads = segments_[ref.segment].leads;
+  const auto at = leads.find(ref.slot);
+  return at == leads.end() ? std::span<const Token>() : std::span<const Token>(at->second);
+}
+
+Root WindowIndex::root(EntryRef ref) const {
+  const Meta& of = meta(ref);
+  if (of.root == 0) return {seq(ref), of.channel, title(ref)};
+  const KeptRoot& kept = segments_[ref.segment].roots[of.root - 1];
+  return {kept.seq, kept.channel, kept.title};
+}
+
+size_t WindowIndex::bytes() const {
+  // What the allocator and tree nodes add to each small block, roughly.
+  constexpr size_t kNode = 64;
+  size_t total = titles_.bytes() + by_url_.bytes() + by_title_.bytes() +
+                 segments_.places().size() * sizeof(Segment);
+  for (const Segment& segment : segments_.places()) {
+    total += segment.entries.capacity() * sizeof(Meta);
+    total += segment.roots.capacity() * sizeof(KeptRoot) + segment.root_by_seq.size() * kNode;
+    for (const KeptRoot& root : segment.roots) total += root.title.capacity() * sizeof(Token);
+    for (const auto& [slot, lead] : segment.leads) {
+      total += kNode + lead.capacity() * sizeof(Token);
+    }
+  }
+  return total;
+}
+
+}  // namespace winnow::dedup::index

@@ -1,0 +1,72 @@
+#include "services/dedup/token_order.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "services/dedup/tokens.h"
+#include "services/platform/hash.h"
+
+namespace winnow::dedup {
+namespace {
+
+constexpr std::string_view kVersion = "version ";
+constexpr size_t kMostListed = 1'000'000;
+
+Status InLine(size_t number, std::string why) {
+  return InvalidField("token_order.txt line " + std::to_string(number), std::move(why));
+}
+
+}  // namespace
+
+StatusOr<TokenOrder> TokenOrder::Parse(std::string_view list) {
+  TokenOrder order;
+  std::vector<uint64_t> hashes;
+  size_t number = 0;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find('\n'), list.size());
+    const std::string_view line = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    if (order.version_ == 0) {
+      const std::string_view digits = line.substr(std::min(line.size(), kVersion.size()));
+      const auto parsed =
+          std::from_chars(digits.data(), digits.data() + digits.size(), order.version_);
+      if (!line.starts_with(kVersion) || parsed.ptr != digits.data() + digits.size() ||
+          order.version_ < 1) {
+        return InLine(number, "is not 'version <n>': a list begins with its version");
+      }
+      continue;
+    }
+    if (hashes.size() == kMostListed) return InLine(number, "list at most 1,000,000 tokens");
+    hashes.push_back(Hash64(line));
+  }
+  if (order.version_ == 0) return InLine(number, "the list has no version");
+  order.unknown_ranks_ = std::numeric_limits<index::Token>::max() - hashes.size();
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const auto rank = static_cast<index::Token>(std::numeric_limits<index::Token>::max() - i);
+    if (!order.ranks_.emplace(hashes[i], rank).second) {
+      return InvalidField("token_order.txt", "token " + std::to_string(i + 1) + " is repeated");
+    }
+  }
+  return order;
+}
+
+index::Token TokenOrder::Rank(std::string_view token) const {
+  const uint64_t hash = Hash64(token);
+  const auto at = ranks_.find(hash);
+  if (at != ranks_.end()) return at->second;
+  return static_cast<index::Token>((hash >> 32) * unknown_ranks_ >> 32);
+}
+
+std::vector<index::Token> TokenOrder::TokensOf(std::string_view normalized) const {
+  std::vector<index::Token> tokens;
+  tokens.reserve(normalized.size() / 2);
+  ForEachToken(normalized, [&](std::string_view token) { tokens.push_back(Rank(token)); });
+  std::sort(tokens.begin(), tokens.end());
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  return tokens;
+}
+
+}  // namespace winnow::dedup

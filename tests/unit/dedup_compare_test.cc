@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include "services/dedup/compare.h"
+#include "services/dedup/service_text_rules.h"
+#include "services/platform/text.h"
+
+namespace winnow::dedup {
+namespace {
+
+class CompareTest : public ::testing::Test {
+ protected:
+  static const TextRules& Rules() {
+    static const TextRules rules = LoadTextRules().value();
+    return rules;
+  }
+  static Fingerprint Print(std::string_view title, std::string_view url = "",
+                           std::string_view text = "") {
+    return Rules().Of(title, text, url);
+  }
+  Policy policy_;
+};
+
+TEST_F(CompareTest, ThePublishedExampleIsUniqueWithoutAModel) {
+  const Comparison comparison = Compare(Print("China must stop unfair trade"),
+                                        Print("China should halt unfair trade"), false, policy_);
+  EXPECT_EQ(comparison.verdict, Verdict::kUnique);
+  EXPECT_TRUE(comparison.guards.empty());
+  ASSERT_EQ(comparison.stages.size(), 3U);
+  EXPECT_EQ(comparison.stages[2].stage, Stage::kToken);
+  EXPECT_FALSE(comparison.stages[2].matched);
+  EXPECT_EQ(comparison.stages[2].similarity, comparison.scores.jaccard);
+  EXPECT_GT(comparison.scores.jaccard, 0.3);
+  EXPECT_LT(comparison.scores.jaccard, 0.6);
+  EXPECT_TRUE(comparison.explanation.starts_with("UNIQUE: no stage matches"))
+      << comparison.explanation;
+}
+
+TEST_F(CompareTest, BoilerplateAndSpacingDoNotCount) {
+  const Comparison comparison = Compare(Print("[속보] 정부, 새 주거 대책 발표(종합)"),
+                                        Print("정부 새 주거대책 발표"), false, policy_);
+  EXPECT_EQ(comparison.verdict, Verdict::kDuplicate);
+  EXPECT_TRUE(comparison.stages[1].matched);
+  EXPECT_EQ(comparison.scores.jaccard, 1);
+  EXPECT_EQ(comparison.scores.cosine, 1);
+  EXPECT_TRUE(comparison.explanation.starts_with("DUPLICATE by stage EXACT"))
+      << comparison.explanation;
+}
+
+TEST_F(CompareTest, EveryStageIsToldAlsoAfterTheDecidingOne) {
+  const Comparison comparison =
+      Compare(Print("첫 제목은 이렇게 생겼다", "https://example.com/a"),
+              Print("전혀 다른 말을 하는 글", "https://example.com/a"), true, policy_);
+  EXPECT_EQ(comparison.verdict, Verdict::kDuplicate);
+  EXPECT_TRUE(comparison.stages[0].matched);
+  EXPECT_FALSE(comparison.stages[1].matched);
+  EXPECT_FALSE(comparison.stages[2].matched);
+}
+
+TEST_F(CompareTest, AGuardSaysWhyEqualTitlesAreNotDuplicates) {
+  const Comparison one_channel =
+      Compare(Print("정부 새 주거 대책 발표"), Print("정부 새 주거 대책 발표"), true, policy_);
+  EXPECT_EQ(one_channel.verdict, Verdict::kUnique);
+  EXPECT_EQ(one_channel.guards, std::vector{Guard::kSameChannel});
+  EXPECT_NE(one_channel.explanation.find("one channel"), std::string::npos);
+  const Comparison short_title =
+      Compare(Print("오늘의 운세"), Print("오늘의 운세"), false, policy_);
+  EXPECT_EQ(short_title.guards, std::vector{Guard::kShortTitle});
+  const std::string_view lead = "쥐띠는 동쪽에서 귀인을 만나고 소띠는 재물이 들어온다";
+  EXPECT_EQ(Compare(Print("오늘의 운세", "", lead), Print("오늘의 운세", "", lead), false, policy_)
+                .verdict,
+            Verdict::kDuplicate);
+}
+
+TEST_F(CompareTest, TitlesOfNothingButBoilerplateMatchNothing) {
+  const Comparison comparison = Compare(Print("[속보]"), Print("[속보]"), false, policy_);
+  EXPECT_EQ(comparison.verdict, Verdict::kUnique);
+  EXPECT_EQ(comparison.scores.jaccard, 0);
+  EXPECT_FALSE(comparison.stages[1].matched);
+}
+
+TEST(Fingerprint, TheStoredFormGivesTheSameFingerprint) {
+  const auto rules = LoadTextRules();
+  ASSERT_TRUE(rules.ok());
+  for (const char* title :
+       {"[단독] 새 주거 대책을 정부가 발표", "오늘의 운세", "AI chips, again"}) {
+    const char* text = "<p>본문은 길다. 홍길동 기자 hong@example.com</p>";
+    const Fingerprint direct = rules->Of(title, text, "https://example.com/1");
+    const Fingerprint stored = rules->OfNormalized(
+        direct.normalized_title, rules->NormalizedLead(text), "https://example.com/1");
+    EXPECT_EQ(stored.title, direct.title);
+    EXPECT_EQ(stored.lead, direct.lead);
+    EXPECT_EQ(stored.url_hash, direct.url_hash);
+    EXPECT_EQ(stored.title_hash, direct.title_hash);
+    EXPECT_EQ(stored.has_short_title, direct.has_short_title);
+  }
+}
+
+TEST(Fingerprint, ALeadIsTheBeginningOfTheText) {
+  const auto rules = LoadTextRules();
+  ASSERT_TRUE(rules.ok());
+  std::string text;
+  for (int i = 0; i < 3'000; ++i) text += "가나다라 ";
+  EXPECT_LE(CountCharacters(rules->NormalizedLead(text)), kLeadCharacters);
+  EXPECT_EQ(rules->NormalizedLead("짧은 글."), "짧은 글");
+}
+
+}  // namespace
+}  // namespace winnow::dedup

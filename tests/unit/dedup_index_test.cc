@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "services/dedup/index/window_index.h"
+#include "tests/support/dedup_world.h"
+
+namespace winnow::dedup::index {
+namespace {
+
+using std::chrono::microseconds;
+
+// What the index is meant to be, without an index: every document of the window is compared.
+struct Known {
+  int64_t seq = 0;
+  Time arrival;
+  TokenSet title;
+  uint64_t url_hash = 0;
+  uint64_t title_hash = 0;
+};
+
+class Oracle {
+ public:
+  void Append(Known known) { known_.push_back(std::move(known)); }
+  void RemoveAfter(int64_t last) {
+    while (!known_.empty() && known_.back().seq > last) known_.pop_back();
+  }
+  template <class Is>
+  std::map<int64_t, uint32_t> Find(Time earliest, Is is_wanted) const {
+    std::map<int64_t, uint32_t> found;
+    for (const Known& known : known_) {
+      if (known.arrival >= earliest && is_wanted(known)) found[known.seq] = 0;
+    }
+    return found;
+  }
+  std::map<int64_t, uint32_t> FindSimilar(const TokenSet& title, double threshold,
+                                          Time earliest) const {
+    std::map<int64_t, uint32_t> found;
+    for (const Known& known : known_) {
+      if (known.arrival < earliest || title.empty()) continue;
+      TokenSet shared;
+      std::set_intersection(title.begin(), title.end(), known.title.begin(), known.title.end(),
+                            std::back_inserter(shared));
+      const double united = static_cast<double>(title.size() + known.title.size() - shared.size());
+      if (static_cast<double>(shared.size()) / united >= threshold) {
+        found[known.seq] = static_cast<uint32_t>(shared.size());
+      }
+    }
+    return found;
+  }
+  const std::vector<Known>& known() const { return known_; }
+
+ private:
+  std::vector<Known> known_;
+};
+
+// One world: documents arrive, the window moves on, some are taken back, and each probe must give
+// what the oracle gives.
+class WindowWorld {
+ public:
+  explicit WindowWorld(uint64_t seed)
+      : world_(seed),
+        options_{.floor = world_.OneOf({0.2, 0.5, 0.5, 0.8, 1.0}),
+                 .segment_span = microseconds(1 + world_.Below(400)),
+                 .segment_entries = static_cast<uint16_t>(1 + world_.Below(60))},
+        window_length_(microseconds(world_.Below(3'000))),
+        index_(options_) {}
+
+  void Run(int documents) {
+    for (int i = 0; i < documents && !::testing::Test::HasFailure(); ++i) {
+      Known next = NextDocument();
+      Compare(next);
+      Append(std::move(next));
+      if (world_.OneIn(30)) TakeBack();
+      if (world_.OneIn(9)) Settle();
+    }
+  }
+
+ private:
+  Known NextDocument() {
+    Known next;
+    next.seq = seq_ + 1 + static_cast<int64_t>(world_.OneIn(50) ? world_.Below(5) : 0);
+    next.arrival = now_ + microseconds(world_.OneIn(3) ? 0 : world_.Below(100));
+    const auto& known = oracle_.known();
+    const bool is_variation = !known.empty() && !world_.OneIn(3);
+    next.title =
+        is_variation ? world_.Vary(known[world_.Below(known.size())].title) : world_.NextSet();
+    // Few hashes, and some that share the half that lists are keyed by.
+    next.url_hash = world_.Below(40) << (world_.OneIn(2) ? 32 : 0);
+    next.title_hash = world_.Below(60);
+    return next;
+  }
+
+  void Append(Known next) {
+    index_.Append({next.seq, next.arrival, 7, next.url_hash, next.title_hash, next.title, {}, {}});
+    seq_ = next.seq;
+    now_ = next.arrival;
+    oracle_.Append(std::move(next));
+  }
+
+  // A batch that was not committed.
+  void TakeBack() {
+    const int64_t last = seq_ - static_cast<int64_t>(world_.Below(12));
+    if (last < settled_) return;
+    index_.RemoveAfter(last);
+    oracle_.RemoveAfter(last);
+  }
+
+  // A batch that was: what the window has left behind is forgotten.
+  void Settle() {
+    settled_ = seq_;
+    index_.Expire(now_ - window_length_);
+  }
+
+  // Their tables are dear to make anew for each probe.
+  static const Bounds& BoundsOf(double threshold) {
+    static std::map<double, Bounds> made;
+    return made.try_emplace(threshold, threshold).first->second;
+  }
+
+  std::map<int64_t, uint32_t> Numbered(const std::vector<EntryRef>& refs) const {
+    std::map<int64_t, uint32_t> found;
+    for (const EntryRef ref : refs) EXPECT_TRUE(found.emplace(index_.seq(ref), 0).second);
+    return found;
+  }
+
+  void Compare(const Known& next) {
+    const Time earliest = next.arrival - window_length_;
+    const std::optional<EntryRef> edge = index_.EdgeAt(earliest);
+    const double threshold = std::max(options_.floor, world_.OneOf({0.2, 0.5, 0.8, 0.9, 1.0}));
+    std::vector<Match> matches;
+    std::vector<EntryRef> same_url;
+    std::vector<EntryRef> same_title;
+    if (edge) {
+      index_.FindSimilar(next.title, BoundsOf(threshold), *edge, scratch_, matches);
+      index_.FindByUrl(next.url_hash, *edge, same_url);
+      index_.FindByTitle(next.title_hash, *edge, same_title);
+    }
+    std::map<int64_t, uint32_t> found;
+    for (const Match& match : matches) {
+      EXPECT_EQ(index_.title(match.ref).size(), match.length);
+      EXPECT_TRUE(found.emplace(index_.seq(match.ref), match.overlap).second) << "found twice";
+    }
+    EXPECT_EQ(found, oracle_.FindSimilar(next.title, threshold, earliest));
+    const auto of_url = [&](const Known& known) {
+      return known.url_hash != 0 && known.url_hash == next.url_hash;
+    };
+    const auto of_title = [&](const Known& known) {
+      return known.title_hash != 0 && known.title_hash == next.title_hash;
+    };
+    EXPECT_EQ(Numbered(same_url), oracle_.Find(earliest, of_url));
+    EXPECT_EQ(Numbered(same_title), oracle_.Find(earliest, of_title));
+  }
+
+  World world_;
+  WindowOptions options_;
+  microseconds window_length_;
+  WindowIndex index_;
+  ProbeScratch scratch_;
+  Oracle oracle_;
+  int64_t seq_ = 0;
+  int64_t settled_ = 0;
+  Time now_{};
+};
+
+TEST(WindowIndex, FindsWhatBruteForceFindsInEveryWorld) {
+  const uint64_t worlds = WorldCount(150);
+  for (uint64_t seed = 1; seed <= worlds && !HasFailure(); ++seed) {
+    SCOPED_TRACE("world " + std::to_string(seed));
+    WindowWorld(seed).Run(150);
+  }
+}
+
+TokenSet Title(std::initializer_list<Token> tokens) { return TokenSet(tokens); }
+
+TEST(WindowIndex, TheEdgeIsExactToTheMicrosecond) {
+  WindowIndex index({.floor = 0.5});
+  const TokenSet title = Title({1, 2, 3});
+  index.Append({1, Time(microseconds(1'000)), 0, 0, 0, title, {}, {}});
+  index.Append({2, Time(microseconds(1'001)), 0, 0, 0, title, {}, {}});
+  index.Append({3, Time(microseconds(1'001)), 0, 0, 0, title, {}, {}});
+  EXPECT_EQ(index.seq(*index.EdgeAt(Time(microseconds(1'000)))), 1);
+  EXPECT_EQ(index.seq(*index.EdgeAt(Time(microseconds(1'001)))), 2);
+  EXPECT_FALSE(index.EdgeAt(Time(microseconds(1'002))).has_value());
+}
+
+TEST(WindowIndex, ADuplicateKeepsItsRootWhenTheRootHasExpired) {
+  WindowIndex index({.floor = 0.5, .segment_span = microseconds(10)});
+  const TokenSet root = Title({1, 2, 3, 4});
+  const TokenSet other = Title({1, 2, 3, 5});
+  index.Append({1, Time(microseconds(0)), 8, 0, 0, root, {}, {}});
+  const EntryRef first = *index.EdgeAt(Time(microseconds(0)));
+  index.Append({2, Time(microseconds(50)), 9, 0, 0, other, {}, index.root(first)});
+  index.Expire(Time(microseconds(50)));
+  EXPECT_EQ(index.size(), 1U);
+  const Root kept = index.root(*index.EdgeAt(Time(microseconds(50))));
+  EXPECT_EQ(kept.seq, 1);
+  EXPECT_EQ(kept.channel, 8U);
+  EXPECT_EQ(TokenSet(kept.title.begin(), kept.title.end()), root);
+  // Its own duplicate takes it over in turn.
+  const EntryRef second = *index.EdgeAt(Time(microseconds(50)));
+  index.Append({3, Time(microseconds(100)), 10, 0, 0, other, {}, index.root(second)});
+  index.Expire(Time(microseconds(100)));
+  EXPECT_EQ(index.root(*index.EdgeAt(Time(microseconds(100)))).seq, 1);
+}
+
+TEST(PostingMap, AListOfAnExpiredSegmentNeverComesBackUnderItsNumber) {
+  PostingMap map;
+  map.AddSegment(0);
+  map.Append(5, {1, 1, 0});
+  map.Append(6, {1, 1, 0});
+  map.Append(6, {2, 1, 0});
+  for (uint32_t number = 1; number <= 65'536 + 2; ++number) {
+    map.AddSegment(static_cast<uint16_t>(number));
+    if (number >= 3) map.DropOldestSegment();
+  }
+  const auto fail = [](uint16_t segment, std::span<const uint32_t>) {
+    FAIL() << "of segment " << segment;
+  };
+  map.ForEachRun(map.Find(5), 0, fail);
+  map.ForEachRun(map.Find(6), 0, fail);
+}
+
+TEST(WindowIndex, DropsTheOldestSegmentToKeepWithinMemory) {
+  WindowIndex index({.floor = 0.5, .segment_entries = 2});
+  for (int64_t seq = 1; seq <= 5; ++seq) {
+    index.Append({seq, Time(microseconds(seq)), 0, 0, 0, Title({1, 2}), {}, {}});
+  }
+  EXPECT_TRUE(index.DropOldestSegment());
+  EXPECT_EQ(index.size(), 3U);
+  EXPECT_EQ(index.oldest_arrival(), Time(microseconds(3)));
+  EXPECT_TRUE(index.DropOldestSegment());
+  EXPECT_FALSE(index.DropOldestSegment()) << "the newest one stays";
+}
+
+}  // namespace
+}  // namespace winnow::dedup::index
