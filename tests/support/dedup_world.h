@@ -65,6 +65,20 @@ class World {
   bool has_long_texts_;
 };
 
+// Number of tokens that both sets hold, the plain way.
+inline size_t CountShared(const TokenSet& a, const TokenSet& b) {
+  size_t shared = 0;
+  for (const index::Token *x = a.data(), *y = b.data(), *x_end = x + a.size(),
+                          *y_end = y + b.size();
+       x != x_end && y != y_end;) {
+    if (*x == *y) ++shared;
+    const bool x_moves = *x <= *y;
+    if (*y <= *x) ++y;
+    if (x_moves) ++x;
+  }
+  return shared;
+}
+
 // How many worlds a property test runs: WINNOW_WORLDS, for long runs by hand, or `usual`.
 inline uint64_t WorldCount(uint64_t usual) {
   const char* asked = std::getenv("WINNOW_WORLDS");

@@ -23,10 +23,9 @@ uint64_t HashOf(const TokenSet& tokens) {
 }
 
 double JaccardOf(const TokenSet& a, const TokenSet& b) {
-  TokenSet shared;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(shared));
-  const size_t united = a.size() + b.size() - shared.size();
-  return united == 0 ? 0 : static_cast<double>(shared.size()) / static_cast<double>(united);
+  const size_t shared = CountShared(a, b);
+  const size_t united = a.size() + b.size() - shared;
+  return united == 0 ? 0 : static_cast<double>(shared) / static_cast<double>(united);
 }
 
 // The rules as they are written down, by brute force.
@@ -155,7 +154,7 @@ class JudgeWorld {
 };
 
 TEST(Judge, DecidesAsTheRulesDoByBruteForceInEveryWorld) {
-  const uint64_t worlds = WorldCount(150);
+  const uint64_t worlds = WorldCount(120);
   for (uint64_t seed = 1; seed <= worlds && !HasFailure(); ++seed) {
     SCOPED_TRACE("world " + std::to_string(seed));
     JudgeWorld(seed).Run(120);
