@@ -5,7 +5,8 @@ set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
 
-GRPCURL_VERSION=v1.9.1  # the last one that Debian 12's Go 1.19 builds
+GRPCURL_VERSION=v1.9.1  # the last ones that Debian 12's Go 1.19 builds
+HELM_VERSION=v3.12.3
 CLUSTER_HOLD=/etc/postgresql-common/createcluster.d/winnow.conf
 START_HOLD=/usr/sbin/policy-rc.d
 
@@ -130,20 +131,21 @@ install_googleapis() {
   done
 }
 
-install_grpcurl() {
-  local stamp="$TOOLS_DIR/bin/grpcurl.version"
-  if [ -x "$TOOLS_DIR/bin/grpcurl" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$GRPCURL_VERSION" ]; then
+# install_go_program <name> <version> <package>: built from source into .tools/bin.
+install_go_program() {
+  local name="$1" version="$2" package="$3"
+  local stamp="$TOOLS_DIR/bin/$name.version"
+  if [ -x "$TOOLS_DIR/bin/$name" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$version" ]; then
     return 0
   fi
   command -v go >/dev/null || install_packages <(echo golang-go)
-  step "building grpcurl $GRPCURL_VERSION"
+  step "building $name $version"
   mkdir -p "$TOOLS_DIR/bin"
   # -modcacherw: else Go's module cache cannot be deleted by its owner.
   GOBIN="$PWD/$TOOLS_DIR/bin" GOFLAGS="${GOFLAGS:-} -modcacherw" GO111MODULE=on CGO_ENABLED=0 \
-    retry go install -ldflags '-s -w' \
-    "github.com/fullstorydev/grpcurl/cmd/grpcurl@$GRPCURL_VERSION" </dev/null ||
-    die "go could not build grpcurl $GRPCURL_VERSION"
-  echo "$GRPCURL_VERSION" >"$stamp"
+    retry go install -ldflags '-s -w' "$package@$version" </dev/null ||
+    die "go could not build $name $version"
+  echo "$version" >"$stamp"
 }
 
 main() {
@@ -160,7 +162,8 @@ main() {
   if [ "$test" = yes ]; then
     install_packages tools/packages.txt tools/packages-test.txt
     install_venv tools/requirements.txt tools/requirements-test.txt
-    install_grpcurl
+    install_go_program grpcurl "$GRPCURL_VERSION" github.com/fullstorydev/grpcurl/cmd/grpcurl
+    install_go_program helm "$HELM_VERSION" helm.sh/helm/v3/cmd/helm
   else
     install_packages tools/packages.txt
     # A virtual environment with the packages of tests serves a build too: never shrink it.
