@@ -145,7 +145,7 @@ def test_the_topology_is_the_one_that_winnow_declares() -> None:
     manifests = render(MATRIX["topology"])
     source = (ROOT / "services/platform/events/amqp_topology.cc").read_text()
     declared = set()
-    for service, event in re.findall(r'add\("(\w+)", "winnow\.events\.v1\.(\w+)"\)', source):
+    for service, event in re.findall(r'"(\w+)", "winnow\.events\.v1\.(\w+)"\)', source):
         queue = f"winnow.{service}.{event}.v1"
         declared |= {queue, f"{queue}.dead"}
     assert {m["spec"]["name"] for m in of_kind(manifests, "Queue")} == declared
