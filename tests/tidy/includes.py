@@ -18,9 +18,10 @@ STANDARD = r"[a-z_0-9]+"
 PURE = r"services/platform/(status|clock|text|hash|url|page_token)\.h"
 # google/protobuf's well-known types and google/rpc; grpc.pb.h is a stub, no message.
 MESSAGES = r"google/(protobuf|rpc)/[a-z_]+\.pb\.h|winnow/(common|events|{service})/v1/\w+\.pb\.h"
-# Everything of the platform but the gRPC library's wiring; of that, what a call tells.
+# Everything of the platform but the gRPC library's wiring; of that, what a call, an error message
+# and a watch are.
 PLATFORM_OF_HANDLERS = (
-    r"services/platform/(?!grpc/)[a-z_0-9/]+\.h|services/platform/grpc/(call|rpc_status)\.h"
+    r"services/platform/(?!grpc/)[a-z_0-9/]+\.h|services/platform/grpc/(call|rpc_status|watch)\.h"
 )
 
 # What each role may include beside the headers of its own service that OWN names.
