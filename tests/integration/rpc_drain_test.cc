@@ -1,0 +1,162 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "services/platform/grpc/error_exit.h"
+#include "tests/support/echo_server.h"
+#include "tests/support/eventually.h"
+#include "tests/support/gate.h"
+#include "tests/support/health_client.h"
+
+namespace winnow::test {
+namespace {
+
+std::string InFlight(const std::string& method) {
+  return "winnow_rpc_in_flight{method=\"winnow.testing.v1.EchoService/" + method + "\"}";
+}
+
+Reason ReasonOfEnd(const grpc::Status& status) {
+  return ReasonOf(rpc::FromGrpcStatus(status, "echo"));
+}
+
+TEST(Drain, LetsACallInFlightEndAndRefusesNewOnes) {
+  Gate gate;
+  EchoOptions options;
+  options.handlers.say = [&](const auto&, const auto&) -> StatusOr<echo::SayResponse> {
+    gate.Wait();
+    return echo::SayResponse();
+  };
+  EchoServer server(std::move(options));
+  const auto channel = server.NewTcpChannel();
+  const auto stub = echo::EchoService::NewStub(channel);
+  auto in_flight = std::async(std::launch::async, [&] {
+    echo::SayResponse response;
+    return stub->Say(ContextOf().get(), {}, &response);
+  });
+  ASSERT_TRUE(Eventually([&] { return gate.Waiting() == 1; }));
+  auto drained = std::async(std::launch::async, [&] { return server.server().Drain(); });
+  EXPECT_TRUE(Eventually([&] { return CheckHealth(channel, "") == Serving::kNo; }));
+  EXPECT_EQ(CheckHealth(channel, kEchoServiceName), Serving::kNo);
+  grpc::Status refused;
+  EXPECT_TRUE(Eventually([&] {
+    echo::StoreResponse response;
+    refused = stub->Store(ContextOf().get(), {}, &response);
+    return !refused.ok();
+  }));
+  EXPECT_EQ(refused.error_code(), grpc::UNAVAILABLE);
+  EXPECT_EQ(ReasonOfEnd(refused), Reason::kShuttingDown);
+  EXPECT_TRUE(RetryAfterOf(rpc::FromGrpcStatus(refused, "echo")).has_value());
+  // Those who flush the outbox still reach their peers.
+  const rpc::Peer peer(server.in_process(), server.runtime().auth().in_process_header());
+  const auto context = std::make_unique<grpc::ClientContext>();
+  peer.Prepare(*context, rpc::BackgroundCall(std::chrono::seconds(60)));
+  echo::StoreResponse response;
+  EXPECT_TRUE(server.stub().Store(context.get(), {}, &response).ok());
+  gate.Open();
+  EXPECT_TRUE(drained.get());
+  EXPECT_TRUE(in_flight.get().ok());
+  server.server().Shutdown();
+}
+
+TEST(Drain, EndsWatchesLongPollsAndIngestStreams) {
+  std::mutex mutex;
+  std::vector<rpc::Subscriber<echo::WatchResponse>> subscribers;
+  std::vector<rpc::Completion<echo::AwaitResponse>> parked;
+  EchoOptions options;
+  options.handlers.watch = [&](const auto&, const auto&, const auto& subscriber) {
+    const std::lock_guard lock(mutex);
+    subscribers.push_back(subscriber);
+    return OkStatus();
+  };
+  options.handlers.await = [&](const auto&, const auto&, const auto& done) {
+    const std::lock_guard lock(mutex);
+    parked.push_back(done);
+  };
+  EchoServer server(std::move(options));
+  const auto watch_context = ContextOf();
+  const auto watch = server.stub().Watch(watch_context.get(), {});
+  auto poll = std::async(std::launch::async, [&] {
+    echo::AwaitResponse response;
+    return server.stub().Await(ContextOf().get(), {}, &response);
+  });
+  const auto ingest_context = ContextOf();
+  const auto ingest = server.stub().Take(ingest_context.get());
+  ASSERT_TRUE(ingest->Write(echo::TakeRequest()));
+  echo::TakeResponse taken;
+  ASSERT_TRUE(ingest->Read(&taken));
+  ASSERT_TRUE(Eventually([&] {
+    const std::lock_guard lock(mutex);
+    return subscribers.size() == 1 && parked.size() == 1;
+  }));
+
+  EXPECT_TRUE(server.server().Drain());
+  EXPECT_EQ(ReasonOfEnd(watch->Finish()), Reason::kShuttingDown);
+  EXPECT_EQ(ReasonOfEnd(poll.get()), Reason::kShuttingDown);
+  EXPECT_FALSE(ingest->Read(&taken));
+  EXPECT_EQ(ReasonOfEnd(ingest->Finish()), Reason::kShuttingDown);
+  for (const char* method : {"Watch", "Await", "Take"}) {
+    EXPECT_EQ(server.Sample(InFlight(method)), 0) << method;
+  }
+}
+
+TEST(Drain, AnswersWhatAnIngestStreamHasTakenIn) {
+  Gate gate;
+  EchoOptions options;
+  options.handlers.take = [&](const rpc::CallContext& call,
+                              std::span<const echo::TakeRequest> requests) {
+    gate.Wait();
+    return PlainEcho().take(call, requests);
+  };
+  EchoServer server(std::move(options));
+  const auto context = ContextOf();
+  const auto stream = server.stub().Take(context.get());
+  ASSERT_TRUE(stream->Write(echo::TakeRequest()));
+  ASSERT_TRUE(Eventually([&] { return gate.Waiting() == 1; }));
+  auto drained = std::async(std::launch::async, [&] { return server.server().Drain(); });
+  // In flight until it is answered.
+  EXPECT_EQ(server.Sample(InFlight("Take")), 1);
+  gate.Open();
+  EXPECT_TRUE(drained.get());
+  echo::TakeResponse response;
+  EXPECT_TRUE(stream->Read(&response));
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(ReasonOfEnd(stream->Finish()), Reason::kShuttingDown);
+}
+
+TEST(Drain, GivesUpAtItsTimeoutAndCutsWhatIsLeft) {
+  EchoOptions options;
+  options.config.mutable_calls()->mutable_drain_timeout()->set_nanos(50'000'000);
+  options.server.cut_after = std::chrono::milliseconds(50);
+  options.handlers.say = [](const rpc::CallContext& call, const auto&) {
+    EXPECT_TRUE(Eventually([&] { return call.cancelled(); }));
+    return StatusOr<echo::SayResponse>(FailedPrecondition("cut"));
+  };
+  EchoServer server(std::move(options));
+  auto in_flight = std::async(std::launch::async, [&] {
+    echo::SayResponse response;
+    return server.stub().Say(ContextOf().get(), {}, &response);
+  });
+  ASSERT_TRUE(Eventually([&] { return server.Sample(InFlight("Say")) == 1; }));
+  EXPECT_FALSE(server.server().Drain());
+  server.server().Shutdown();
+  EXPECT_FALSE(in_flight.get().ok());
+}
+
+TEST(Drain, KeepsServingDuringItsDelayUnlessHurried) {
+  EchoOptions options;
+  options.config.mutable_calls()->mutable_drain_delay()->set_seconds(60);
+  EchoServer server(std::move(options));
+  const auto channel = server.NewTcpChannel();
+  const auto stub = echo::EchoService::NewStub(channel);
+  auto drained = std::async(std::launch::async, [&] { return server.server().Drain(); });
+  ASSERT_TRUE(Eventually([&] { return CheckHealth(channel, "") == Serving::kNo; }));
+  echo::SayResponse response;
+  EXPECT_TRUE(stub->Say(ContextOf().get(), {}, &response).ok());
+  server.server().HurryDrain();
+  EXPECT_TRUE(drained.get());
+  EXPECT_FALSE(stub->Say(ContextOf().get(), {}, &response).ok());
+}
+
+}  // namespace
+}  // namespace winnow::test

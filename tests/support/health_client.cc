@@ -1,0 +1,105 @@
+#include "tests/support/health_client.h"
+
+#include <google/protobuf/unknown_field_set.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <chrono>
+#include <stdexcept>
+
+namespace winnow::test {
+namespace {
+
+using google::protobuf::UnknownField;
+using google::protobuf::UnknownFieldSet;
+
+constexpr int kNotServing = 2;  // of grpc.health.v1.HealthCheckResponse
+
+// A message of one string field. Debian ships neither proto, and one field needs none.
+grpc::ByteBuffer StringMessage(int field, const std::string& text) {
+  UnknownFieldSet message;
+  message.AddLengthDelimited(field, text);
+  std::string bytes;
+  message.SerializeToString(&bytes);
+  const grpc::Slice slice(bytes);
+  return {&slice, 1};
+}
+
+UnknownFieldSet Parse(const std::string& bytes) {
+  UnknownFieldSet fields;
+  if (!fields.ParseFromString(bytes)) throw std::runtime_error("the answer is no message");
+  return fields;
+}
+
+std::string BytesOf(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Dump(&slices).ok()) throw std::runtime_error("the answer cannot be read");
+  std::string bytes;
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+struct Answer {
+  grpc::Status status;
+  grpc::ByteBuffer response;
+};
+
+// One request, one response, on any kind of method.
+Answer CallOnce(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                const grpc::ByteBuffer& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+  grpc::CompletionQueue queue;
+  grpc::GenericStub stub(channel);
+  const auto call = stub.PrepareCall(&context, method, &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  const auto step = [&] { return queue.Next(&tag, &ok) && ok; };
+  Answer answer;
+  call->StartCall(nullptr);
+  bool going = step();
+  if (going) call->WriteLast(request, {}, nullptr);
+  going = going && step();
+  if (going) call->Read(&answer.response, nullptr);
+  if (going) step();
+  call->Finish(&answer.status, nullptr);
+  step();
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) continue;
+  return answer;
+}
+
+}  // namespace
+
+Serving CheckHealth(const std::shared_ptr<grpc::Channel>& channel, const std::string& service) {
+  const Answer answer =
+      CallOnce(channel, "/grpc.health.v1.Health/Check", StringMessage(1, service));
+  if (answer.status.error_code() == grpc::NOT_FOUND) return Serving::kUnknown;
+  if (!answer.status.ok()) throw std::runtime_error(answer.status.error_message());
+  const UnknownFieldSet response = Parse(BytesOf(answer.response));
+  if (response.field_count() == 0) return Serving::kUnknown;
+  return response.field(0).varint() == kNotServing ? Serving::kNo : Serving::kYes;
+}
+
+std::vector<std::string> ListServices(const std::shared_ptr<grpc::Channel>& channel) {
+  constexpr int kListServices = 7;
+  constexpr int kListServicesResponse = 6;
+  const Answer answer =
+      CallOnce(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+               StringMessage(kListServices, "*"));
+  if (!answer.status.ok()) throw std::runtime_error(answer.status.error_message());
+  const UnknownFieldSet response = Parse(BytesOf(answer.response));
+  std::vector<std::string> names;
+  for (int i = 0; i < response.field_count(); ++i) {
+    if (response.field(i).number() != kListServicesResponse) continue;
+    const UnknownFieldSet list = Parse(response.field(i).length_delimited());
+    for (int j = 0; j < list.field_count(); ++j) {
+      names.push_back(Parse(list.field(j).length_delimited()).field(0).length_delimited());
+    }
+  }
+  return names;
+}
+
+}  // namespace winnow::test

@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "services/platform/grpc/job_pool.h"
+#include "services/platform/grpc/live_calls.h"
+#include "tests/support/eventually.h"
+#include "tests/support/gate.h"
+
+namespace winnow::rpc {
+namespace {
+
+struct TestJob final : Job {
+  explicit TestJob(std::function<void()> work) : body(std::move(work)) {}
+  void Run() override { body(); }
+  std::function<void()> body;
+};
+
+TEST(JobPool, RunsJobsInTheOrderTheyCame) {
+  std::vector<int> order;
+  std::vector<std::unique_ptr<TestJob>> jobs;
+  JobPool pool("test", 1, 100);
+  for (int i = 0; i < 50; ++i) {
+    jobs.push_back(std::make_unique<TestJob>([&order, i] { order.push_back(i); }));
+    ASSERT_TRUE(pool.TryPush(*jobs.back()));
+  }
+  pool.Stop();
+  ASSERT_EQ(order.size(), 50U);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i);
+}
+
+TEST(JobPool, RefusesWhatIsBeyondItsLimitAndTakesItWhenThereIsRoom) {
+  test::Gate gate;
+  std::atomic<int> done = 0;
+  TestJob blocker([&] { gate.Wait(); });
+  TestJob first([&] { ++done; });
+  TestJob second([&] { ++done; });
+  TestJob third([&] { ++done; });
+  TestJob beyond([&] { ++done; });
+  JobPool pool("test", 1, 2);
+  ASSERT_TRUE(pool.TryPush(blocker));
+  ASSERT_TRUE(test::Eventually([&] { return gate.Waiting() == 1; }));
+  EXPECT_TRUE(pool.TryPush(first));
+  EXPECT_TRUE(pool.TryPush(second));
+  EXPECT_EQ(pool.Depth(), 2);
+  EXPECT_FALSE(pool.TryPush(third));
+  pool.Push(beyond);
+  EXPECT_EQ(pool.Depth(), 3);
+  gate.Open();
+  ASSERT_TRUE(test::Eventually([&] { return done == 3; }));
+  EXPECT_TRUE(pool.TryPush(third));
+  EXPECT_TRUE(test::Eventually([&] { return done == 4; }));
+}
+
+TEST(JobPool, RunsWhatStillWaitsWhenItStops) {
+  std::atomic<int> done = 0;
+  std::vector<std::unique_ptr<TestJob>> jobs;
+  JobPool pool("test", 4, 1000);
+  for (int i = 0; i < 1000; ++i) {
+    jobs.push_back(std::make_unique<TestJob>([&done] { ++done; }));
+    ASSERT_TRUE(pool.TryPush(*jobs.back()));
+  }
+  pool.Stop();
+  EXPECT_EQ(done, 1000);
+  EXPECT_FALSE(pool.TryPush(*jobs[0]));
+}
+
+TEST(JobPool, LosesNoJobUnderManyWriters) {
+  std::atomic<int> done = 0;
+  TestJob job([&done] { ++done; });
+  std::vector<std::vector<TestJob>> jobs(4, std::vector<TestJob>(5000, job));
+  JobPool pool("test", 3, 1'000'000);
+  std::vector<std::thread> writers;
+  for (auto& mine : jobs) {
+    writers.emplace_back([&pool, &mine] {
+      for (TestJob& each : mine) pool.Push(each);
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  EXPECT_TRUE(test::Eventually([&] { return done == 20'000; }));
+}
+
+struct Ended final : LongCall {
+  void EndForShutdown() override { ++count; }
+  int count = 0;
+};
+
+TEST(LongCalls, TakesNoMoreThanItsLimit) {
+  LongCalls calls(2);
+  const auto first = std::make_shared<Ended>();
+  const auto second = std::make_shared<Ended>();
+  const auto third = std::make_shared<Ended>();
+  auto place = calls.Add(first);
+  const auto kept = calls.Add(second);
+  ASSERT_TRUE(place && kept);
+  EXPECT_EQ(calls.Add(third), nullptr);
+  place.reset();
+  EXPECT_NE(calls.Add(third), nullptr);
+}
+
+TEST(LongCalls, EndsThoseThatAreThereAndThoseThatCome) {
+  LongCalls calls(10);
+  const auto there = std::make_shared<Ended>();
+  auto gone = std::make_shared<Ended>();
+  const auto place = calls.Add(there);
+  const auto place_of_gone = calls.Add(gone);
+  gone.reset();
+  calls.EndAll();
+  EXPECT_EQ(there->count, 1);
+  const auto late = std::make_shared<Ended>();
+  EXPECT_NE(calls.Add(late), nullptr);
+  EXPECT_EQ(late->count, 1);
+}
+
+TEST(OutsideCalls, RefusesAndWaitsForTheRest) {
+  OutsideCalls calls;
+  ASSERT_TRUE(calls.Begin());
+  ASSERT_TRUE(calls.Begin());
+  calls.Refuse();
+  EXPECT_FALSE(calls.Begin());
+  EXPECT_FALSE(calls.WaitUntilNone(std::chrono::steady_clock::now()));
+  std::thread rest([&] {
+    calls.End();
+    calls.End();
+  });
+  EXPECT_TRUE(calls.WaitUntilNone(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  rest.join();
+}
+
+}  // namespace
+}  // namespace winnow::rpc
