@@ -117,10 +117,10 @@ TEST(Drain, AnswersWhatAnIngestStreamHasTakenIn) {
   // In flight until it is answered.
   EXPECT_EQ(server.Sample(InFlight("Take")), 1);
   gate.Open();
-  EXPECT_TRUE(drained.get());
   echo::TakeResponse response;
   EXPECT_TRUE(stream->Read(&response));
   EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(drained.get());
   EXPECT_EQ(ReasonOfEnd(stream->Finish()), Reason::kShuttingDown);
 }
 

@@ -77,6 +77,37 @@ TEST(IngestStream, AnswersTheFirstMessageBeforeItWaitsForMore) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+TEST(IngestStream, AnswersAtOnceWhenTheFirstBatchIsLarge) {
+  Gate gate;
+  EchoOptions options;
+  options.runtime.write_threads = 1;
+  options.handlers.store = [&](const auto&, const auto&) -> StatusOr<echo::StoreResponse> {
+    gate.Wait();
+    return echo::StoreResponse();
+  };
+  EchoServer server(std::move(options));
+  const auto stub = echo::EchoService::NewStub(server.NewTcpChannel());
+  std::thread blocker([&] {
+    echo::StoreResponse response;
+    EXPECT_TRUE(stub->Store(ContextOf().get(), {}, &response).ok());
+  });
+  ASSERT_TRUE(Eventually([&] { return gate.Waiting() == 1; }));
+  const auto context = ContextOf();
+  const auto stream = stub->Take(context.get());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(stream->Write(Request("x")));
+  // An answer on the same connection: the messages have come too.
+  echo::SayResponse said;
+  ASSERT_TRUE(stub->Say(ContextOf().get(), {}, &said).ok());
+  ASSERT_TRUE(
+      Eventually([&] { return server.Sample("winnow_rpc_queue_depth{pool=\"write\"}") == 1; }));
+  gate.Open();
+  blocker.join();
+  echo::TakeResponse response;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(stream->Read(&response));
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
 TEST(IngestStream, StopsReadingWhenTwoBatchesWait) {
   Gate gate;
   std::atomic<int> largest = 0;
@@ -146,9 +177,9 @@ TEST(IngestStream, HandsOverNoMoreThanABatchAtOnce) {
 
 TEST(IngestStream, EndsWithTheHandlersErrorAfterEarlierAnswers) {
   EchoOptions options;
-  options.handlers.take = [](const rpc::CallContext& call,
-                             std::span<const echo::TakeRequest> requests)
-      -> StatusOr<std::vector<echo::TakeResponse>> {
+  options.handlers.take =
+      [](const rpc::CallContext& call,
+         std::span<const echo::TakeRequest> requests) -> StatusOr<std::vector<echo::TakeResponse>> {
     if (requests[0].text() == "bad") {
       return Unavailable(Reason::kStoreUnavailable, "the store is away",
                          std::chrono::milliseconds(100));
@@ -169,8 +200,9 @@ TEST(IngestStream, EndsWithTheHandlersErrorAfterEarlierAnswers) {
 
 TEST(IngestStream, MakesInternalOfAThrowOrAMissingAnswer) {
   EchoOptions options;
-  options.handlers.take = [](const auto&, std::span<const echo::TakeRequest> requests)
-      -> StatusOr<std::vector<echo::TakeResponse>> {
+  options.handlers.take =
+      [](const auto&,
+         std::span<const echo::TakeRequest> requests) -> StatusOr<std::vector<echo::TakeResponse>> {
     if (requests[0].text() == "throw") throw std::runtime_error("x");
     return std::vector<echo::TakeResponse>();
   };
@@ -226,8 +258,7 @@ TEST(IngestStream, NamesTheMessageThatIsNoValidProtobuf) {
   grpc::GenericStub raw(server.NewTcpChannel());
   const auto context = ContextOf();
   grpc::CompletionQueue queue;
-  const auto stream =
-      raw.PrepareCall(context.get(), "/winnow.testing.v1.EchoService/Take", &queue);
+  const auto stream = raw.PrepareCall(context.get(), "/winnow.testing.v1.EchoService/Take", &queue);
   const auto step = [&queue] {
     void* tag = nullptr;
     bool ok = false;

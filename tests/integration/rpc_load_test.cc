@@ -82,7 +82,8 @@ void Ingest(echo::EchoService::Stub& stub, int count) {
   int got = 0;
   for (; stream->Read(&response); ++got) ASSERT_EQ(response.text(), std::to_string(got));
   writer.join();
-  EXPECT_TRUE(stream->Finish().ok());
+  const grpc::Status status = stream->Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(got, count);
 }
 
@@ -103,7 +104,9 @@ TEST(AllShapes, HoldUnderConcurrentLoad) {
       const auto stub = echo::EchoService::NewStub(server.NewTcpChannel());
       for (int i = 0; i < 300; ++i) {
         echo::SayResponse response;
-        said += stub->Say(ContextOf().get(), {}, &response).ok() ? 1 : 0;
+        const grpc::Status status = stub->Say(ContextOf().get(), {}, &response);
+        EXPECT_TRUE(status.ok()) << status.error_message();
+        said += status.ok() ? 1 : 0;
         if (i % 10 == 0) {  // some go away in the middle
           const auto context = ContextOf();
           context->TryCancel();
@@ -118,7 +121,8 @@ TEST(AllShapes, HoldUnderConcurrentLoad) {
         awaited += stub->Await(ContextOf().get(), {}, &response).ok() ? 1 : 0;
       }
     });
-    callers.emplace_back([&] { Ingest(*echo::EchoService::NewStub(server.NewTcpChannel()), 3000); });
+    callers.emplace_back(
+        [&] { Ingest(*echo::EchoService::NewStub(server.NewTcpChannel()), 3000); });
     callers.emplace_back([&] {
       const auto stub = echo::EchoService::NewStub(server.NewTcpChannel());
       for (int i = 0; i < 5; ++i) Watch(*stub, 200);

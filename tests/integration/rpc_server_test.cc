@@ -22,8 +22,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 grpc::Status Say(echo::EchoService::Stub& stub, echo::SayResponse& response,
-                 const std::string& authorization = "") {
+                 const std::string& authorization = "", bool wait = true) {
   const auto context = ContextOf();
+  context->set_wait_for_ready(wait);
   if (!authorization.empty()) context->AddMetadata("authorization", authorization);
   return stub.Say(context.get(), {}, &response);
 }
@@ -48,9 +49,9 @@ TEST(Server, SaysThatAPortIsInUseAndWhatToDo) {
   config.set_listen(first.server().address());
   const Status status = StartError(config);
   EXPECT_EQ(ViolationsOf(status).at(0).field, "listen");
-  EXPECT_THAT(Message(status), AllOf(HasSubstr(first.server().address()),
-                                     HasSubstr("another process listens there"),
-                                     HasSubstr("--listen")));
+  EXPECT_THAT(Message(status),
+              AllOf(HasSubstr(first.server().address()), HasSubstr("another process listens there"),
+                    HasSubstr("--listen")));
 }
 
 TEST(Server, SaysThatAnAddressIsNotThisMachines) {
@@ -91,11 +92,11 @@ TEST(Server, RefusesAMessageBeyondItsLimitAndTakesABigOne) {
 
 TEST(Server, DescribesItselfByReflectionAndChannelz) {
   EchoServer server;
-  EXPECT_THAT(ListServices(server.NewTcpChannel()),
-              ::testing::IsSupersetOf({std::string(kEchoServiceName),
-                                       std::string("grpc.health.v1.Health"),
-                                       std::string("grpc.channelz.v1.Channelz"),
-                                       std::string("grpc.reflection.v1alpha.ServerReflection")}));
+  EXPECT_THAT(
+      ListServices(server.NewTcpChannel()),
+      ::testing::IsSupersetOf({std::string(kEchoServiceName), std::string("grpc.health.v1.Health"),
+                               std::string("grpc.channelz.v1.Channelz"),
+                               std::string("grpc.reflection.v1alpha.ServerReflection")}));
 }
 
 TEST(Auth, NeedsTheTokenWhereOneIsSet) {
@@ -162,7 +163,7 @@ TEST_F(Tls, EncryptsAndRefusesPlainText) {
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(response.caller(), "anonymous");
   const auto plain = echo::EchoService::NewStub(server.NewTcpChannel());
-  EXPECT_EQ(Say(*plain, response).error_code(), grpc::UNAVAILABLE);
+  EXPECT_EQ(Say(*plain, response, "", false).error_code(), grpc::UNAVAILABLE);
 }
 
 TEST_F(Tls, KnowsCallersByTheirCertificates) {
@@ -178,7 +179,7 @@ TEST_F(Tls, KnowsCallersByTheirCertificates) {
   without.pem_root_certs.assign(std::istreambuf_iterator<char>(in), {});
   const auto nobody = echo::EchoService::NewStub(
       grpc::CreateChannel(server.server().address(), grpc::SslCredentials(without)));
-  EXPECT_EQ(Say(*nobody, response).error_code(), grpc::UNAVAILABLE);
+  EXPECT_EQ(Say(*nobody, response, "", false).error_code(), grpc::UNAVAILABLE);
 }
 
 TEST_F(Tls, MayListenBeyondLoopback) {

@@ -49,7 +49,8 @@ TEST(UnaryCall, KeepsASaneRequestIdAndMakesOneElse) {
   auto context = ContextOf();
   context->AddMetadata("x-request-id", "client-42");
   EXPECT_EQ(Say(server.stub(), "", std::move(context)).response.request_id(), "client-42");
-  for (const std::string& insane : {std::string(129, 'x'), std::string("a b"), std::string("a\"b")}) {
+  for (const std::string& insane :
+       {std::string(129, 'x'), std::string("a b"), std::string("a\"b")}) {
     context = ContextOf();
     context->AddMetadata("x-request-id", insane);
     const std::string made = Say(server.stub(), "", std::move(context)).response.request_id();
@@ -115,8 +116,8 @@ TEST(UnaryCall, BringsAThousandViolationsThroughTrailers) {
 
 TEST(UnaryCall, MakesInternalOfWhatTheHandlerThrows) {
   EchoOptions options;
-  options.handlers.say = [](const auto&, const echo::SayRequest& request)
-      -> StatusOr<echo::SayResponse> {
+  options.handlers.say = [](const auto&,
+                            const echo::SayRequest& request) -> StatusOr<echo::SayResponse> {
     if (request.text() == "int") throw 7;
     throw std::runtime_error("the secret of " + request.text());
   };
@@ -179,7 +180,8 @@ TEST(UnaryCall, TellsTheHandlerThatItsCallerWentAway) {
 TEST(UnaryCall, CountsAndTimesEachCallOnce) {
   EchoServer server;
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Say(server.stub(), "x").status.ok());
-  const std::string ok = std::string("winnow_rpc_requests_total{code=\"OK\",") + (kSaySeries + 1) + "}";
+  const std::string ok =
+      std::string("winnow_rpc_requests_total{code=\"OK\",") + (kSaySeries + 1) + "}";
   EXPECT_EQ(server.Sample(ok), 5);
   EXPECT_EQ(server.Sample(std::string("winnow_rpc_duration_seconds_count") + kSaySeries + "}"), 5);
   EXPECT_EQ(server.Sample(std::string("winnow_rpc_in_flight") + kSaySeries + "}"), 0);

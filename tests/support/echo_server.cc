@@ -42,6 +42,8 @@ double EchoServer::Sample(const std::string& series) const {
 std::unique_ptr<grpc::ClientContext> ContextOf(std::chrono::milliseconds timeout) {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() + timeout);
+  // gRPC 1.51 now and then takes a connection that is being made for one that failed.
+  context->set_wait_for_ready(true);
   return context;
 }
 

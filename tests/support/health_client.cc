@@ -25,9 +25,24 @@ grpc::ByteBuffer StringMessage(int field, const std::string& text) {
   return {&slice, 1};
 }
 
-UnknownFieldSet Parse(const std::string& bytes) {
-  UnknownFieldSet fields;
-  if (!fields.ParseFromString(bytes)) throw std::runtime_error("the answer is no message");
+struct Field {
+  int number = 0;
+  uint64_t varint = 0;
+  std::string bytes;
+};
+
+std::vector<Field> Parse(const std::string& bytes) {
+  UnknownFieldSet set;
+  if (!set.ParseFromString(bytes)) throw std::runtime_error("the answer is no message");
+  std::vector<Field> fields;
+  for (int i = 0; i < set.field_count(); ++i) {
+    const UnknownField& field = set.field(i);
+    if (field.type() == UnknownField::TYPE_VARINT) {
+      fields.push_back({field.number(), field.varint(), ""});
+    } else if (field.type() == UnknownField::TYPE_LENGTH_DELIMITED) {
+      fields.push_back({field.number(), 0, field.length_delimited()});
+    }
+  }
   return fields;
 }
 
@@ -51,6 +66,7 @@ Answer CallOnce(const std::shared_ptr<grpc::Channel>& channel, const std::string
                 const grpc::ByteBuffer& request) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+  context.set_wait_for_ready(true);
   grpc::CompletionQueue queue;
   grpc::GenericStub stub(channel);
   const auto call = stub.PrepareCall(&context, method, &queue);
@@ -78,9 +94,9 @@ Serving CheckHealth(const std::shared_ptr<grpc::Channel>& channel, const std::st
       CallOnce(channel, "/grpc.health.v1.Health/Check", StringMessage(1, service));
   if (answer.status.error_code() == grpc::NOT_FOUND) return Serving::kUnknown;
   if (!answer.status.ok()) throw std::runtime_error(answer.status.error_message());
-  const UnknownFieldSet response = Parse(BytesOf(answer.response));
-  if (response.field_count() == 0) return Serving::kUnknown;
-  return response.field(0).varint() == kNotServing ? Serving::kNo : Serving::kYes;
+  const std::vector<Field> fields = Parse(BytesOf(answer.response));
+  if (fields.empty()) return Serving::kUnknown;
+  return fields[0].varint == kNotServing ? Serving::kNo : Serving::kYes;
 }
 
 std::vector<std::string> ListServices(const std::shared_ptr<grpc::Channel>& channel) {
@@ -90,14 +106,10 @@ std::vector<std::string> ListServices(const std::shared_ptr<grpc::Channel>& chan
       CallOnce(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
                StringMessage(kListServices, "*"));
   if (!answer.status.ok()) throw std::runtime_error(answer.status.error_message());
-  const UnknownFieldSet response = Parse(BytesOf(answer.response));
   std::vector<std::string> names;
-  for (int i = 0; i < response.field_count(); ++i) {
-    if (response.field(i).number() != kListServicesResponse) continue;
-    const UnknownFieldSet list = Parse(response.field(i).length_delimited());
-    for (int j = 0; j < list.field_count(); ++j) {
-      names.push_back(Parse(list.field(j).length_delimited()).field(0).length_delimited());
-    }
+  for (const Field& field : Parse(BytesOf(answer.response))) {
+    if (field.number != kListServicesResponse) continue;
+    for (const Field& service : Parse(field.bytes)) names.push_back(Parse(service.bytes)[0].bytes);
   }
   return names;
 }

@@ -3,6 +3,11 @@
 #include "services/platform/grpc/rpc_status.h"
 
 namespace winnow::rpc {
+namespace {
+
+Status DroppedError() { return Internal("a deferred call was dropped without an answer"); }
+
+}  // namespace
 
 void DeferredEnd::Settle(const Status& status) {
   {
@@ -15,13 +20,30 @@ void DeferredEnd::Settle(const Status& status) {
   finisher_.FinishDeferred(status);
 }
 
-void DeferredEnd::HandlerReturned() {
+void DeferredEnd::HandlerReturned(const Status& status) {
+  if (!status.ok()) EndWith(status);
+  bool dropped = false;
+  bool settled = false;
   {
     const std::lock_guard lock(mutex_);
     handler_returned_ = true;
-    if (!status_) return;
+    dropped = dropped_;
+    settled = status_.has_value();
   }
-  finisher_.FinishDeferred(*status_);
+  if (settled) {
+    finisher_.FinishDeferred(*status_);
+  } else if (dropped) {
+    EndWith(DroppedError());
+  }
+}
+
+void DeferredEnd::Dropped() {
+  {
+    const std::lock_guard lock(mutex_);
+    dropped_ = true;
+    if (!handler_returned_) return;
+  }
+  EndWith(DroppedError());
 }
 
 void DeferredEnd::EndWith(const Status& status) {
@@ -41,8 +63,7 @@ void DeferredCall::Begin() {
     }
   }
   if (status.ok()) return;
-  end_->EndWith(status);
-  end_->HandlerReturned();
+  end_->HandlerReturned(status);
 }
 
 void DeferredCall::Run() {
@@ -55,8 +76,7 @@ void DeferredCall::Run() {
     Handle(record_.call());
     return OkStatus();
   });
-  if (!status.ok()) end->EndWith(status);
-  end->HandlerReturned();
+  end->HandlerReturned(status);
 }
 
 void DeferredCall::ArmDeadline() {

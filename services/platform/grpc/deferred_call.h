@@ -31,7 +31,10 @@ class DeferredEnd : public LongCall {
   // True for the first only, who then must Settle.
   bool Claim() { return !claimed_.exchange(true); }
   void Settle(const Status& status);
-  void HandlerReturned();
+  // An error of the handler ends the call.
+  void HandlerReturned(const Status& status);
+  // No completion is left. What the handler returns or throws after that says more.
+  void Dropped();
   // Both at once, for ends that carry no response.
   void EndWith(const Status& status);
   void EndForShutdown() override;
@@ -41,6 +44,7 @@ class DeferredEnd : public LongCall {
   std::atomic<bool> claimed_ = false;
   std::mutex mutex_;
   bool handler_returned_ = false;
+  bool dropped_ = false;
   std::optional<Status> status_;
 };
 
@@ -73,7 +77,7 @@ class DeferredAnswer {
  public:
   DeferredAnswer(std::shared_ptr<DeferredEnd> end, Response& response)
       : end_(std::move(end)), response_(response) {}
-  ~DeferredAnswer() { end_->EndWith(Internal("a deferred call was dropped without an answer")); }
+  ~DeferredAnswer() { end_->Dropped(); }
   DeferredAnswer(const DeferredAnswer&) = delete;
   DeferredAnswer& operator=(const DeferredAnswer&) = delete;
 

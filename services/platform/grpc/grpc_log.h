@@ -2,7 +2,8 @@
 
 namespace winnow::rpc {
 
-// gRPC's own error lines become lines of our log. Once per process; later calls do nothing.
+// Error lines of gRPC and Protobuf become lines of our log. Once per process; later calls do
+// nothing.
 void RouteGrpcLog();
 
 }  // namespace winnow::rpc

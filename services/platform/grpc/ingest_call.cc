@@ -147,7 +147,10 @@ void IngestCall::Advance(Lock lock) {
   }
   if (!writing_ && !broken_ && answers_left_ > 0) {
     writing_ = true;
-    Write(answers_left_ > 1);
+    // The first write carries the initial metadata, which gRPC does not send, nor complete, as long
+    // as it is told that more follows.
+    Write(wrote_before_ && answers_left_ > 1);
+    wrote_before_ = true;
   }
   if (!MayFinish()) return;
   finished_ = true;

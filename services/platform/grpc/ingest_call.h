@@ -74,6 +74,7 @@ class IngestCall : private Job {
   bool reading_ = false;
   bool running_ = false;
   bool writing_ = false;
+  bool wrote_before_ = false;
   bool broken_ = false;  // the caller is gone: writes lead nowhere
   bool finished_ = false;
   std::deque<size_t> waiting_sizes_;

@@ -3,6 +3,11 @@
 #include "services/platform/grpc/rpc_status.h"
 
 namespace winnow::rpc {
+namespace {
+
+Status DroppedError() { return Internal("a watch was dropped without an end"); }
+
+}  // namespace
 
 WatchState::Step WatchState::NextStep() {
   if (writing_ || finished_) return Step::kNothing;
@@ -28,11 +33,26 @@ void WatchState::FallBehind() {
   if (!finished_) writer_.GiveReaderGrace();
 }
 
-void WatchState::HandlerReturned() {
+void WatchState::HandlerReturned(const Status& status) {
   Step step = Step::kNothing;
   {
     const std::lock_guard lock(mutex_);
     handler_returned_ = true;
+    if (!status.ok()) DropQueue();
+    if (!status.ok() && !end_) end_ = status;
+    if (dropped_ && !end_) end_ = DroppedError();
+    step = NextStep();
+  }
+  Take(step);
+}
+
+void WatchState::Dropped() {
+  Step step = Step::kNothing;
+  {
+    const std::lock_guard lock(mutex_);
+    dropped_ = true;
+    if (!handler_returned_ || end_) return;
+    end_ = DroppedError();
     step = NextStep();
   }
   Take(step);
@@ -98,8 +118,7 @@ void WatchCall::Begin() {
     }
   }
   if (status.ok()) return;
-  watch->End(status);
-  watch->HandlerReturned();
+  watch->HandlerReturned(status);
 }
 
 void WatchCall::Run() {
@@ -108,8 +127,7 @@ void WatchCall::Run() {
     WINNOW_RETURN_IF_ERROR(record_.CheckStart());
     return Start(record_.BatchCall());
   });
-  if (!status.ok()) watch->Cancel(status);
-  watch->HandlerReturned();
+  watch->HandlerReturned(status);
 }
 
 void WatchCall::GiveReaderGrace() {

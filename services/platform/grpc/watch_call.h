@@ -34,8 +34,11 @@ class WatchState : public LongCall {
 
   explicit WatchState(Writer& writer) : writer_(writer) {}
 
-  // Until the handler has returned it reads the request, and the call may not finish.
-  void HandlerReturned();
+  // Until the handler has returned it reads the request, and the call may not finish. An error ends
+  // the watch, without what is queued.
+  void HandlerReturned(const Status& status);
+  // No subscriber is left. What the handler returns or throws after that says more.
+  void Dropped();
   void Written(bool ok);
   void End(const Status& status);
   void Cancel(const Status& status);
@@ -58,6 +61,7 @@ class WatchState : public LongCall {
 
  private:
   bool handler_returned_ = false;
+  bool dropped_ = false;
   bool writing_ = false;
   bool finished_ = false;
 };
@@ -109,7 +113,7 @@ template <class Response>
 class WatchSink final : public Subscriber<Response>::Sink {
  public:
   explicit WatchSink(std::shared_ptr<WatchQueue<Response>> queue) : queue_(std::move(queue)) {}
-  ~WatchSink() override { queue_->End(Internal("a watch was dropped without an end")); }
+  ~WatchSink() override { queue_->Dropped(); }
   bool Send(Response response) override { return queue_->Send(std::move(response)); }
   void End(const Status& status) override { queue_->End(status); }
   bool Ended() const override { return queue_->Ended(); }
