@@ -17,10 +17,15 @@ std::string_view BaseName(std::string_view path) { return path.substr(path.rfind
 // What gRPC calls an error is mostly a peer's doing (a broken handshake, a port in use) and comes
 // back to us as a status too.
 void WriteLine(gpr_log_func_args* line) {
-  const std::string_view path = line->file;
-  log::Warn(
-      "grpc",
-      {{"text", line->message}, {"file", path.substr(path.rfind('/') + 1)}, {"line", line->line}});
+  log::Warn("grpc",
+            {{"text", line->message}, {"file", BaseName(line->file)}, {"line", line->line}});
+}
+
+// Names fields whose bytes are no UTF-8, never what they hold.
+void WriteProtobufLine(google::protobuf::LogLevel level, const char* file, int line,
+                       const std::string& text) {
+  if (level < google::protobuf::LOGLEVEL_ERROR) return;
+  log::Warn("protobuf", {{"text", text}, {"file", BaseName(file)}, {"line", line}});
 }
 
 }  // namespace
