@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <latch>
+#include <random>
+#include <thread>
+
+#include "tests/integration/events_fixture.h"
+
+namespace winnow::events {
+namespace {
+
+using EventRestarts = EventsTest;
+
+TEST_F(EventRestarts, WhatWasNotDoneIsDeliveredAfterwards) {
+  Recorder recorder;
+  recorder.Answer("stuck", {Away()});
+  {
+    const auto transport = MakeTransport();
+    transport->AddProducer("one");
+    transport->AddConsumer(recorder.AsConsumer("dedup", kCollected));
+    ASSERT_TRUE(transport->Start().ok());
+    Write({Collected("stuck"), Collected("fine")});
+    ASSERT_TRUE(recorder.AwaitDelivery("stuck"));
+    ASSERT_TRUE(test::Await([&] { return Count("one.outbox") == 1; }));
+    transport->Stop(Soon());
+  }
+  EXPECT_EQ(Count("one.outbox"), 1);
+  Recorder second;
+  const auto transport = MakeTransport();
+  transport->AddProducer("one");
+  transport->AddConsumer(second.AsConsumer("dedup", kCollected));
+  ASSERT_TRUE(transport->Start().ok());
+  EXPECT_TRUE(second.AwaitDelivery("stuck"));
+  EXPECT_TRUE(AwaitEmpty());
+  EXPECT_EQ(second.items(), 1U);
+}
+
+TEST_F(EventRestarts, StopFlushesTheWholeChainOfOutboxes) {
+  Recorder last;
+  const auto transport = MakeTransport();
+  transport->AddProducer("one");
+  transport->AddProducer("two");
+  transport->AddConsumer({"dedup", kCollected,
+                          [&](std::span<const Envelope> batch) {
+                            std::vector<Envelope> told;
+                            for (const Envelope& envelope : batch) {
+                              told.push_back(Accepted(envelope.item_collected().item_id()));
+                            }
+                            Write(told, "two");
+                            return std::vector<Status>(batch.size());
+                          },
+                          100});
+  transport->AddConsumer(last.AsConsumer("newsfeed", kAccepted));
+  ASSERT_TRUE(transport->Start().ok());
+  std::vector<Envelope> events;
+  for (int i = 0; i < 5'000; ++i) events.push_back(Collected(std::to_string(i)));
+  Write(events);
+  transport->Stop(Soon());
+  EXPECT_EQ(last.items(), 5'000U);
+  EXPECT_EQ(Count("one.outbox"), 0);
+  EXPECT_EQ(Count("two.outbox"), 0);
+}
+
+TEST_F(EventRestarts, StopEndsAtItsDeadlineAndLeavesTheRest) {
+  std::atomic<int> done = 0;
+  std::latch first(1);
+  std::latch may_go_on(1);
+  const auto transport = MakeTransport();
+  transport->AddProducer("one");
+  transport->AddConsumer({"dedup", kCollected,
+                          [&](std::span<const Envelope> batch) {
+                            if (done++ == 0) first.count_down();
+                            may_go_on.wait();
+                            return std::vector<Status>(batch.size());
+                          },
+                          1});
+  ASSERT_TRUE(transport->Start().ok());
+  Write({Collected("1"), Collected("2"), Collected("3")});
+  first.wait();
+  std::thread stopper([&] { transport->Stop(std::chrono::steady_clock::now()); });
+  // Not ended yet: the delivery that runs is waited for, and the next do not begin.
+  may_go_on.count_down();
+  stopper.join();
+  EXPECT_GE(done, 1);
+  EXPECT_EQ(Count("one.outbox"), 3 - done);
+}
+
+TEST_F(EventRestarts, WithoutStartStopDoesNothing) {
+  const auto transport = MakeTransport();
+  transport->AddProducer("one");
+  Write({Collected("1")});
+  transport->Stop(Soon());
+  EXPECT_EQ(Count("one.outbox"), 1);
+}
+
+// Writers go on while the delivering side is stopped at once again and again, and while the server
+// cuts all connections: each event arrives at least once, and each leaves the outbox.
+TEST_F(EventRestarts, EachEventArrivesAtLeastOnceWhateverEnds) {
+  constexpr int kEvents = 6'000;
+  Recorder recorder;
+  std::atomic<bool> writing = true;
+  std::thread writer([&] {
+    for (int i = 0; i < kEvents;) {
+      std::vector<Envelope> events;
+      for (const int end = std::min(kEvents, i + 10); i < end; ++i) {
+        events.push_back(Collected(std::to_string(i)));
+      }
+      EXPECT_TRUE(test::Await([&] {  // a commit may be cut, and is then put twice
+        return pool_
+            .Write(Soon(),
+                   [&](pg::Session& session) {
+                     Append(session, "one", events);
+                     return OkStatus();
+                   })
+            .ok();
+      }));
+    }
+    writing = false;
+  });
+  std::mt19937 random(7);
+  int rounds = 0;
+  for (; writing || rounds < 5; ++rounds) {
+    const auto transport = MakeTransport();
+    transport->AddProducer("one");
+    transport->AddConsumer(recorder.AsConsumer("dedup", kCollected, 20));
+    ASSERT_TRUE(transport->Start().ok());
+    const size_t goal = recorder.deliveries() + 1 + random() % 100;
+    test::Await([&] { return recorder.deliveries() >= goal || !writing; });
+    if (rounds % 3 == 0) {
+      const auto cut = pool_.Read(Soon(), [](pg::Session& session) {
+        session.ExecuteText(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+        return OkStatus();
+      });
+      static_cast<void>(cut);  // it may itself meet a connection that was cut before
+    }
+    transport->Stop(std::chrono::steady_clock::now());
+  }
+  writer.join();
+  RecordProperty("restarts", rounds);
+  const auto transport = MakeTransport();
+  transport->AddProducer("one");
+  transport->AddConsumer(recorder.AsConsumer("dedup", kCollected));
+  ASSERT_TRUE(transport->Start().ok());
+  EXPECT_TRUE(test::Await([&] {
+    const auto left = pool_.Read(Soon(), [](pg::Session& session) -> StatusOr<int64_t> {
+      return session.ExecuteText("SELECT count(*) FROM one.outbox")[0][0].as<int64_t>();
+    });
+    return left.ok() && *left == 0;
+  }));
+  EXPECT_EQ(recorder.items(), static_cast<size_t>(kEvents));
+}
+
+}  // namespace
+}  // namespace winnow::events

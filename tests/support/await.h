@@ -1,0 +1,21 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace winnow::test {
+
+// Whether `condition` became true within `limit`. The limit is generous on purpose: it ends a test
+// that hangs and says nothing about speed.
+inline bool Await(const std::function<bool()>& condition,
+                  std::chrono::seconds limit = std::chrono::seconds(60)) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+}  // namespace winnow::test
