@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/collector/items.h"
+#include "services/collector/listing.h"
+#include "services/platform/clock.h"
+#include "services/platform/postgres/pool.h"
+#include "services/platform/status.h"
+
+namespace winnow::collector {
+
+// What is stored of an item that was put, and whether that put stored it.
+struct PutItem {
+  Item item;
+  bool created = false;
+};
+
+// The schema `collector`. Errors of every method: as pg::Pool.
+class Store {
+ public:
+  // The pools outlive the store.
+  Store(pg::Pool& reads, pg::Pool& writes) : reads_(reads), writes_(writes) {}
+
+  // Stores, in one transaction, the accepted items that are not known yet, each with its
+  // ItemCollected event, and answers what is stored of each, in their order. Of items that are the
+  // same the first is stored.
+  StatusOr<std::vector<StatusOr<PutItem>>> Put(Deadline deadline, std::vector<Item> items,
+                                               const std::string& traceparent);
+
+  // The items of these UUIDs, in their order; nullopt for an id that nobody has.
+  StatusOr<std::vector<std::optional<Item>>> Get(Deadline deadline,
+                                                 const std::vector<std::string>& ids);
+
+  StatusOr<ItemPage> List(Deadline deadline, const ListQuery& query);
+
+ private:
+  pg::Pool& reads_;
+  pg::Pool& writes_;
+};
+
+}  // namespace winnow::collector

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "services/collector/items.h"
+#include "services/platform/postgres/session.h"
+
+// Rows of collector.items, to and from the domain.
+namespace winnow::collector {
+
+// The columns of an item, in the order in which ToItem reads them.
+#define WINNOW_COLLECTOR_ITEM_COLUMNS                                                   \
+  "id, namespace, channel, external_id, url, canonical_url, title, snippet, language, " \
+  "source_name, image_url, video_url, source_categories, keywords, publish_time, "      \
+  "arrival_time, create_time"
+
+Item ToItem(const pqxx::row& row);
+
+// Inserts those whose identity is free, in the order given, and answers the ids of those. Callers
+// sort by identity, so that two batches wait for each other in one order and never deadlock.
+std::unordered_set<std::string> InsertNew(pg::Session& session, std::span<const Item* const> items,
+                                          std::span<const std::string> identities);
+
+// The items that hold these identities.
+std::vector<Item> ReadByIdentity(pg::Session& session, std::span<const std::string> identities);
+
+}  // namespace winnow::collector
