@@ -40,7 +40,7 @@ TEST_F(EventDelivery, ARowStaysUntilItsLastConsumerIsDone) {
   transport->AddConsumer(slow.AsConsumer("slow", kCollected));
   ASSERT_TRUE(transport->Start().ok());
   Write({Collected("1")});
-  ASSERT_TRUE(test::Await([&] { return slow.DeliveriesOf("1") > 3; }));
+  ASSERT_TRUE(test::Eventually([&] { return slow.DeliveriesOf("1") > 3; }));
   EXPECT_EQ(quick.DeliveriesOf("1"), 1);
   EXPECT_EQ(Count("one.outbox"), 1);
   slow.Answer("1", {OkStatus()});
@@ -72,7 +72,7 @@ TEST_F(EventDelivery, EventsArriveAsTheyWereWritten) {
                                "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
   event.mutable_item_collected()->set_item_id("it's \\ \"1\"");
   Write({event});
-  ASSERT_TRUE(test::Await([&] { return got.load(); }));
+  ASSERT_TRUE(test::Eventually([&] { return got.load(); }));
   transport->Stop(Soon());
   EXPECT_EQ(seen.SerializeAsString(), event.SerializeAsString());
 }
@@ -187,9 +187,9 @@ TEST_F(EventDelivery, HealthTellsThatAnOutboxCannotBeDrainedAndThatItCanAgain) {
   ASSERT_TRUE(transport->Start().ok());
   EXPECT_TRUE(transport->Check().ok());
   Run("ALTER TABLE one.outbox RENAME TO elsewhere");
-  EXPECT_TRUE(test::Await([&] { return !transport->Check().ok(); }));
+  EXPECT_TRUE(test::Eventually([&] { return !transport->Check().ok(); }));
   Run("ALTER TABLE one.elsewhere RENAME TO outbox");
-  EXPECT_TRUE(test::Await([&] { return transport->Check().ok(); }));
+  EXPECT_TRUE(test::Eventually([&] { return transport->Check().ok(); }));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 #include "services/platform/events/in_process_transport.h"
 #include "services/platform/events/outbox.h"
-#include "tests/support/await.h"
+#include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
 
 namespace winnow::events {
@@ -88,7 +88,7 @@ class EventsTest : public ::testing::Test {
   }
   int Count(const std::string& from) { return std::stoi(Query("SELECT count(*) FROM " + from)); }
   bool AwaitEmpty(const std::string& schema = "one") {
-    return test::Await([&] { return Count(schema + ".outbox") == 0; });
+    return test::Eventually([&] { return Count(schema + ".outbox") == 0; });
   }
 
   Metrics metrics_;
@@ -127,7 +127,7 @@ class Recorder {
     return sum;
   }
   bool AwaitDelivery(const std::string& item) const {
-    return test::Await([&] { return DeliveriesOf(item) > 0; });
+    return test::Eventually([&] { return DeliveriesOf(item) > 0; });
   }
 
  private:

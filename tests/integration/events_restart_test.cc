@@ -22,7 +22,7 @@ TEST_F(EventRestarts, WhatWasNotDoneIsDeliveredAfterwards) {
     ASSERT_TRUE(transport->Start().ok());
     Write({Collected("stuck"), Collected("fine")});
     ASSERT_TRUE(recorder.AwaitDelivery("stuck"));
-    ASSERT_TRUE(test::Await([&] { return Count("one.outbox") == 1; }));
+    ASSERT_TRUE(test::Eventually([&] { return Count("one.outbox") == 1; }));
     transport->Stop(Soon());
   }
   EXPECT_EQ(Count("one.outbox"), 1);
@@ -106,7 +106,7 @@ TEST_F(EventRestarts, EachEventArrivesAtLeastOnceWhateverEnds) {
       for (const int end = std::min(kEvents, i + 10); i < end; ++i) {
         events.push_back(Collected(std::to_string(i)));
       }
-      EXPECT_TRUE(test::Await([&] {  // a commit may be cut, and is then put twice
+      EXPECT_TRUE(test::Eventually([&] {  // a commit may be cut, and is then put twice
         return pool_
             .Write(Soon(),
                    [&](pg::Session& session) {
@@ -126,7 +126,7 @@ TEST_F(EventRestarts, EachEventArrivesAtLeastOnceWhateverEnds) {
     transport->AddConsumer(recorder.AsConsumer("dedup", kCollected, 20));
     ASSERT_TRUE(transport->Start().ok());
     const size_t goal = recorder.deliveries() + 1 + random() % 100;
-    test::Await([&] { return recorder.deliveries() >= goal || !writing; });
+    test::Eventually([&] { return recorder.deliveries() >= goal || !writing; });
     if (rounds % 3 == 0) {
       const auto cut = pool_.Read(Soon(), [](pg::Session& session) {
         session.ExecuteText(
@@ -144,7 +144,7 @@ TEST_F(EventRestarts, EachEventArrivesAtLeastOnceWhateverEnds) {
   transport->AddProducer("one");
   transport->AddConsumer(recorder.AsConsumer("dedup", kCollected));
   ASSERT_TRUE(transport->Start().ok());
-  EXPECT_TRUE(test::Await([&] {
+  EXPECT_TRUE(test::Eventually([&] {
     const auto left = pool_.Read(Soon(), [](pg::Session& session) -> StatusOr<int64_t> {
       return session.ExecuteText("SELECT count(*) FROM one.outbox")[0][0].as<int64_t>();
     });

@@ -40,9 +40,9 @@ TEST_F(EventRetries, OneEventThatComesAgainHoldsNobodyUp) {
   std::vector<Envelope> events = {Collected("stuck")};
   for (int i = 0; i < 3'000; ++i) events.push_back(Collected(std::to_string(i)));
   Write(events);
-  ASSERT_TRUE(test::Await([&] { return Count("one.outbox") == 1; }));
+  ASSERT_TRUE(test::Eventually([&] { return Count("one.outbox") == 1; }));
   EXPECT_EQ(recorder_.items(), 3'001U);
-  ASSERT_TRUE(test::Await([&] { return recorder_.DeliveriesOf("stuck") > 5; }));
+  ASSERT_TRUE(test::Eventually([&] { return recorder_.DeliveriesOf("stuck") > 5; }));
 }
 
 TEST_F(EventRetries, EachTryWaitsLongerThanTheOneBefore) {
