@@ -89,8 +89,8 @@ class PrivatePostgresTest : public testing::Test {
     std::filesystem::create_directory(data_dir_);
     std::filesystem::permissions(data_dir_, std::filesystem::perms(0755));
     const Account self = {.uid = geteuid(), .gid = getegid(), .name = "", .home = ""};
-    const auto copied = Run({{"/bin/cp", "-a", template_->path() + "/pg", data_dir_}, self},
-                            std::chrono::seconds(60));
+    const auto copied = pg::Run({{"/bin/cp", "-a", template_->path() + "/pg", data_dir_}, self},
+                                std::chrono::seconds(60));
     ASSERT_TRUE(copied.ok() && copied->exit_code == 0) << copied.status().message();
   }
 
