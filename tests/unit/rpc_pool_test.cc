@@ -15,7 +15,9 @@ namespace {
 struct TestJob final : Job {
   explicit TestJob(std::function<void()> work) : body(std::move(work)) {}
   void Run() override { body(); }
+  size_t Bytes() const override { return bytes; }
   std::function<void()> body;
+  size_t bytes = 0;
 };
 
 TEST(JobPool, RunsJobsInTheOrderTheyCame) {
@@ -52,6 +54,25 @@ TEST(JobPool, RefusesWhatIsBeyondItsLimitAndTakesItWhenThereIsRoom) {
   ASSERT_TRUE(test::Eventually([&] { return done == 3; }));
   EXPECT_TRUE(pool.TryPush(third));
   EXPECT_TRUE(test::Eventually([&] { return done == 4; }));
+}
+
+TEST(JobPool, RefusesMoreBytesThanMayWait) {
+  test::Gate gate;
+  TestJob blocker([&] { gate.Wait(); });
+  TestJob first([] {});
+  TestJob large([] {});
+  TestJob too_much([] {});
+  large.bytes = JobPool::kMaxWaitingBytes;
+  too_much.bytes = 1;
+  JobPool pool("test", 1, 100);
+  ASSERT_TRUE(pool.TryPush(blocker));
+  ASSERT_TRUE(test::Eventually([&] { return gate.Waiting() == 1; }));
+  EXPECT_TRUE(pool.TryPush(first));
+  EXPECT_TRUE(pool.TryPush(large));
+  EXPECT_FALSE(pool.TryPush(too_much));
+  gate.Open();
+  EXPECT_TRUE(test::Eventually([&] { return pool.Depth() == 0; }));
+  EXPECT_TRUE(pool.TryPush(too_much));
 }
 
 TEST(JobPool, RunsWhatStillWaitsWhenItStops) {

@@ -110,6 +110,8 @@ class TypedDeferredCall final : public DeferredCall {
              }));
   }
 
+  size_t Bytes() const override { return request_.ByteSizeLong(); }
+
   const Request& request_;
   Response& response_;
   Handler handler_;

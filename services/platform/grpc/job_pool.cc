@@ -18,6 +18,9 @@ bool JobPool::TryPush(Job& job) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_ || depth_ >= queue_limit_) return false;
+    // Counting a message's bytes takes time, which only those pay that wait behind others.
+    job.bytes_ = depth_ == 0 ? 0 : job.Bytes();
+    if (bytes_ + job.bytes_ > kMaxWaitingBytes) return false;
     Append(job);
   }
   wake_.notify_one();
@@ -37,6 +40,7 @@ void JobPool::Append(Job& job) {
   (first_ == nullptr ? first_ : last_->next_) = &job;
   last_ = &job;
   ++depth_;
+  bytes_ += job.bytes_;
 }
 
 int JobPool::Depth() const {
@@ -53,6 +57,7 @@ void JobPool::Work(int index) {
     if (first_ == nullptr) return;
     Job* job = std::exchange(first_, first_->next_);
     --depth_;
+    bytes_ -= job->bytes_;
     lock.unlock();
     job->Run();
     lock.lock();

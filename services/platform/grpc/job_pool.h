@@ -13,19 +13,25 @@ class Job {
  public:
   virtual ~Job() = default;
   virtual void Run() = 0;
+  // Memory that it holds while it waits.
+  virtual size_t Bytes() const { return 0; }
 
  private:
   friend class JobPool;
   Job* next_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 // Threads that run jobs in the order they came, from a bounded queue.
 class JobPool {
  public:
+  // Requests of this many bytes may wait: a thousand of the largest would not fit into memory.
+  static constexpr size_t kMaxWaitingBytes = size_t{256} << 20;
+
   JobPool(std::string name, int threads, int queue_limit);
   ~JobPool() { Stop(); }
 
-  // False, and the job stays the caller's, when as many jobs wait as may.
+  // False, and the job stays the caller's, when as many jobs wait, or as many bytes, as may.
   [[nodiscard]] bool TryPush(Job& job);
   // Past the limit: for streams, which were admitted by their number and queue one job each.
   void Push(Job& job);
@@ -45,6 +51,7 @@ class JobPool {
   Job* first_ = nullptr;
   Job* last_ = nullptr;
   int depth_ = 0;
+  size_t bytes_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -45,6 +45,8 @@ class TypedUnaryCall final : public UnaryCall {
     return OkStatus();
   }
 
+  size_t Bytes() const override { return request_.ByteSizeLong(); }
+
   const Request& request_;
   Response& response_;
   Handler handler_;

@@ -1,0 +1,222 @@
+// What the binder costs a unary call above a bare callback echo: CPU of the server process, by its
+// process clock. Both servers, and the bare one a second time as the A/A control, run in one child
+// process and are called in turns; the client is the parent. Prints medians over the rounds.
+//
+//   bench_handler_overhead [--rounds N] [--calls N]
+#include <grpcpp/grpcpp.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/support/echo_server.h"
+
+extern char** environ;
+
+namespace winnow::bench {
+namespace {
+
+using test::EchoOptions;
+using test::EchoServer;
+namespace echo = test::echo;
+
+class BareEcho final : public echo::EchoService::CallbackService {
+ public:
+  grpc::ServerUnaryReactor* Store(grpc::CallbackServerContext* context,
+                                  const echo::StoreRequest* request,
+                                  echo::StoreResponse* response) override {
+    response->set_text(request->text());
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+struct BareServer {
+  BareServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service);
+    server = builder.BuildAndStart();
+  }
+  BareEcho service;
+  int port = 0;
+  std::unique_ptr<grpc::Server> server;
+};
+
+// The child: tells its ports and serves until its input ends.
+int Serve() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const BareServer first;
+  const BareServer second;
+  EchoServer bound{EchoOptions()};
+  std::cout << first.port << " " << second.port << " " << bound.server().port() << std::endl;
+  std::string line;
+  while (std::getline(std::cin, line)) continue;
+  return 0;
+}
+
+class Child {
+ public:
+  Child() {
+    std::array<int, 2> in{};
+    std::array<int, 2> out{};
+    if (pipe(in.data()) != 0 || pipe(out.data()) != 0) throw std::runtime_error("pipe");
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawn_file_actions_addclose(&actions, in[1]);
+    std::string name = "bench_handler_overhead";
+    std::string mode = "--serve";
+    std::array<char*, 3> arguments = {name.data(), mode.data(), nullptr};
+    if (posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ) != 0) {
+      throw std::runtime_error("cannot start the server");
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    input_ = in[1];
+    FILE* answers = fdopen(out[0], "r");
+    if (std::fscanf(answers, "%d %d %d", &ports[0], &ports[1], &ports[2]) != 3) {
+      throw std::runtime_error("the server did not start");
+    }
+    std::fclose(answers);
+    if (clock_getcpuclockid(pid_, &clock_) != 0) throw std::runtime_error("no CPU clock");
+  }
+  ~Child() {
+    close(input_);
+    waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  double CpuMicros() const {
+    timespec now{};
+    clock_gettime(clock_, &now);
+    return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+  }
+  std::array<int, 3> ports{};
+
+ private:
+  pid_t pid_ = -1;
+  int input_ = -1;
+  clockid_t clock_{};
+};
+
+// `calls` calls, `in_flight` at a time.
+class Load {
+ public:
+  Load(echo::EchoService::Stub& stub, int calls, int in_flight)
+      : stub_(stub), left_(calls), running_(in_flight), slots_(static_cast<size_t>(in_flight)) {}
+
+  void Run() {
+    for (Slot& slot : slots_) Next(slot);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return running_ == 0; });
+    if (failed_ != 0) throw std::runtime_error("calls failed");
+  }
+
+ private:
+  struct Slot {
+    std::unique_ptr<grpc::ClientContext> context;
+    echo::StoreRequest request;
+    echo::StoreResponse response;
+  };
+
+  void Next(Slot& slot) {
+    if (left_.fetch_sub(1) <= 0) {
+      const std::lock_guard lock(mutex_);
+      if (--running_ == 0) done_.notify_all();
+      return;
+    }
+    slot.context = std::make_unique<grpc::ClientContext>();
+    slot.context->set_wait_for_ready(true);
+    slot.request.set_text("what is said is what is heard, a hundred times over and over again");
+    stub_.async()->Store(slot.context.get(), &slot.request, &slot.response,
+                         [this, &slot](const grpc::Status& status) {
+                           if (!status.ok()) ++failed_;
+                           Next(slot);
+                         });
+  }
+
+  echo::EchoService::Stub& stub_;
+  std::atomic<int> left_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  int running_;
+  std::atomic<int> failed_ = 0;
+  std::vector<Slot> slots_;
+};
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void Measure(const Child& child, int in_flight, int calls, int rounds) {
+  std::array<std::unique_ptr<echo::EchoService::Stub>, 3> stubs;
+  for (size_t i = 0; i < stubs.size(); ++i) {
+    stubs[i] = echo::EchoService::NewStub(grpc::CreateChannel(
+        "127.0.0.1:" + std::to_string(child.ports[i]), grpc::InsecureChannelCredentials()));
+    Load(*stubs[i], calls / 4, in_flight).Run();  // warm
+  }
+  std::array<std::vector<double>, 3> costs;
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < stubs.size(); ++i) {
+      const double before = child.CpuMicros();
+      Load(*stubs[i], calls, in_flight).Run();
+      costs[i].push_back((child.CpuMicros() - before) / calls);
+    }
+  }
+  const double bare = Median(costs[0]);
+  const double control = Median(costs[1]);
+  const double bound = Median(costs[2]);
+  std::printf(
+      "%4d in flight: bare %6.2f us, bare again %6.2f us (A/A %.2f), bound %6.2f us "
+      "(%.2fx, +%.2f us)\n",
+      in_flight, bare, control, control / bare, bound, bound / bare,
+      bound - std::min(bare, control));
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  int rounds = 7;
+  int calls = 20'000;
+  for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
+    if (arguments[i] == "--rounds") rounds = std::stoi(arguments[i + 1]);
+    if (arguments[i] == "--calls") calls = std::stoi(arguments[i + 1]);
+  }
+  const Child child;
+  std::printf("server CPU a call, medians of %d rounds of %d calls\n", rounds, calls);
+  Measure(child, 64, calls, rounds);
+  Measure(child, 1, calls, rounds);
+  return 0;
+}
+
+}  // namespace
+}  // namespace winnow::bench
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  try {
+    if (arguments == std::vector<std::string>{"--serve"}) return winnow::bench::Serve();
+    return winnow::bench::Main(arguments);
+  } catch (const std::exception& e) {
+    std::cerr << "bench_handler_overhead: " << e.what() << "\n";
+    return 1;
+  }
+}
