@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing to build and run Winnow on Debian 12, and nothing else; a second run
-# finds nothing to do. With --test also what tests and lint need.
+# finds nothing to do. With --test also what tests and lint need, with --java what ./x java does.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -149,11 +149,12 @@ install_go_program() {
 }
 
 main() {
-  local test=no
+  local test=no java=no
   case "${1:-}" in
     "") ;;
     --test) test=yes ;;
-    *) usage_error "tools/install.sh takes --test or nothing, not '$1'" ;;
+    --java) java=yes ;;
+    *) usage_error "tools/install.sh takes --test, --java or nothing, not '$1'" ;;
   esac
   check_system
   mkdir -p "$TOOLS_DIR"
@@ -172,6 +173,10 @@ main() {
     else
       install_venv tools/requirements.txt
     fi
+  fi
+  # A machine that has a Maven and a Java 17 or newer needs no other.
+  if [ "$java" = yes ] && ! { command -v mvn && command -v javac; } >/dev/null; then
+    install_packages tools/packages-java.txt
   fi
   install_googleapis
 }
