@@ -127,6 +127,17 @@ class Planner {
 
 }  // namespace
 
+std::vector<Sent> ToSent(std::span<const Article> articles, std::span<const std::string> prefixes) {
+  std::vector<Sent> sent;
+  sent.reserve(articles.size());
+  std::set<std::pair<std::string_view, std::string_view>> ids;
+  for (size_t i = 0; i < articles.size(); ++i) {
+    const bool repeats = !ids.emplace(articles[i].ns, articles[i].id).second;
+    sent.push_back({&articles[i], prefixes[i], repeats});
+  }
+  return sent;
+}
+
 UpsertPlan PlanUpserts(std::span<const Sent> sent, Known known, Time latest, Time now) {
   Planner planner(std::move(known), latest, now);
   std::vector<StatusOr<Upserted>> results;

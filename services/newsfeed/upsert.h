@@ -62,6 +62,9 @@ struct Sent {
   bool repeats = false;  // an earlier one of the batch has the same id
 };
 
+// A batch of valid articles; `prefixes` name them. Both outlive it.
+std::vector<Sent> ToSent(std::span<const Article> articles, std::span<const std::string> prefixes);
+
 // `latest` is the time beyond which publish times are clamped.
 UpsertPlan PlanUpserts(std::span<const Sent> sent, Known known, Time latest, Time now);
 

@@ -1,0 +1,70 @@
+#include "services/newsfeed/store.h"
+
+#include "services/newsfeed/feeds.h"
+#include "services/newsfeed/store_entries.h"
+#include "services/newsfeed/store_known.h"
+#include "services/platform/embedded.h"
+
+// Single articles, and the schema.
+namespace winnow::embedded {
+extern const std::span<const File> newsfeed_migrations;
+}
+
+namespace winnow::newsfeed {
+namespace {
+
+constexpr pg::Statement kDelete{
+    "newsfeed.delete_article",
+    "UPDATE newsfeed.news_articles SET is_deleted = TRUE, deleted_at = $3::timestamptz "
+    "WHERE namespace = $1 AND id = $2"};
+
+Time DeleteStored(pg::LogSession& log, StoredArticle article, LogReceipt& receipt) {
+  const Article& content = article.content;
+  const Time now = log.arrival_time();
+  std::set<ArticleKey> categories;
+  CollectCategories(content, categories);
+  std::map<std::string, CategoryPaths> paths;
+  LoadPaths(log.session(), categories, paths);
+  std::vector<Entry> entries;
+  for (std::string& feed : FeedsOf(article, paths[content.ns])) {
+    entries.push_back({std::move(feed), &article, 0});
+  }
+  const Change change{content.ns, content.id, ChangeKind::kDeleted};
+  receipt = AppendChanges(log, {&change, 1});
+  DeleteEntries(log.session(), entries);
+  log.session().Execute(kDelete, content.ns, content.id, now);
+  return now;
+}
+
+}  // namespace
+
+pg::Migrations StoreMigrations() { return {"newsfeed", embedded::newsfeed_migrations}; }
+
+StatusOr<StoredArticle> Store::Get(Deadline deadline, const std::string& ns,
+                                   const std::string& id) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<StoredArticle> {
+    std::optional<StoredArticle> article = LoadArticle(session, ns, id);
+    if (!article || article->delete_time) return NotFound("article", id);
+    return *std::move(article);
+  });
+}
+
+StatusOr<Time> Store::Delete(Deadline deadline, const std::string& ns, const std::string& id) {
+  LogReceipt receipt;
+  Time deleted;
+  const auto committed = pg::LogTransaction::Run(
+      logs_, FeedsStream(), deadline,
+      [&](pg::LogSession& log) -> Status {
+        PlanByIndex(log.session());
+        std::optional<StoredArticle> article = LoadArticle(log.session(), ns, id);
+        if (!article) return NotFound("article", id);
+        deleted = article->delete_time ? *article->delete_time
+                                       : DeleteStored(log, *std::move(article), receipt);
+        return OkStatus();
+      },
+      [&](pg::Session& session) { return IsCommitted(session, receipt); });
+  if (!committed.ok()) return committed.status();
+  return deleted;
+}
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/newsfeed/articles.h"
+#include "services/newsfeed/categories.h"
+#include "services/newsfeed/citations.h"
+#include "services/newsfeed/feed_query.h"
+#include "services/newsfeed/store_log.h"
+#include "services/newsfeed/upsert.h"
+#include "services/platform/clock.h"
+#include "services/platform/postgres/migrate.h"
+#include "services/platform/postgres/pool.h"
+#include "services/platform/status.h"
+
+// The schema newsfeed. Everything that changes what a feed shows goes through the one log of all
+// feeds (stream "feeds"), so that a reader who knows a position knows what was there.
+namespace winnow::newsfeed {
+
+pg::Migrations StoreMigrations();
+
+class Store {
+ public:
+  struct Options {
+    Micros max_future = std::chrono::minutes(10);
+  };
+  // `logs` is for log transactions only.
+  Store(pg::Pool& reads, pg::Pool& writes, pg::Pool& logs, const Clock& clock, Options options)
+      : reads_(reads), writes_(writes), logs_(logs), clock_(clock), options_(options) {}
+
+  // Valid articles in, one result each, in order; durable when it returns. `sent` of one call are
+  // one batch, however many transactions it takes.
+  StatusOr<std::vector<StatusOr<Upserted>>> Upsert(Deadline deadline, std::span<const Sent> sent);
+
+  // By its own id or one that was merged into it. NOT_FOUND also for a deleted one.
+  StatusOr<StoredArticle> Get(Deadline deadline, const std::string& ns, const std::string& id);
+
+  // Answers when it was deleted first. NOT_FOUND.
+  StatusOr<Time> Delete(Deadline deadline, const std::string& ns, const std::string& id);
+
+  // One page. NOT_FOUND for a category that does not exist.
+  StatusOr<FeedPage> ListArticles(Deadline deadline, const FeedQuery& query);
+
+  // ALREADY_EXISTS; NOT_FOUND and the errors of PathBelow for its parent.
+  StatusOr<Category> CreateCategory(Deadline deadline, const Category& category);
+  // By path; one more than a page when there are more.
+  StatusOr<std::vector<Category>> ListCategories(Deadline deadline, const CategoryQuery& query);
+  // Which of these (namespace, id) are categories.
+  StatusOr<std::set<ArticleKey>> ExistingCategories(Deadline deadline,
+                                                    const std::set<ArticleKey>& ids);
+
+  // Idempotent by (original, duplicate).
+  Status Cite(Deadline deadline, std::span<const Citation> citations);
+
+ private:
+  pg::Pool& reads_;
+  pg::Pool& writes_;
+  pg::Pool& logs_;
+  const Clock& clock_;
+  const Options options_;
+  LogBatch log_batch_;
+};
+
+}  // namespace winnow::newsfeed

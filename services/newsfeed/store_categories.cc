@@ -1,0 +1,91 @@
+#include "services/newsfeed/store.h"
+
+// The category tree.
+namespace winnow::newsfeed {
+namespace {
+
+constexpr pg::Statement kParent{
+    "newsfeed.parent_path",
+    "SELECT path FROM newsfeed.categories WHERE namespace = $1 AND id = $2 FOR KEY SHARE"};
+
+constexpr pg::Statement kInsert{
+    "newsfeed.insert_category",
+    "INSERT INTO newsfeed.categories (namespace, id, display_name, parent_id, path, created_at) "
+    "VALUES ($1, $2, $3, $4, $5::text[], now()) ON CONFLICT DO NOTHING RETURNING created_at"};
+
+constexpr pg::Statement kList{
+    "newsfeed.list_categories",
+    "SELECT id, display_name, parent_id, path, created_at FROM newsfeed.categories "
+    "WHERE namespace = $1 AND path > $2::text[] ORDER BY path LIMIT $3"};
+
+constexpr pg::Statement kExisting{
+    "newsfeed.existing_categories",
+    "SELECT s.namespace, s.id FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
+    "WHERE EXISTS (SELECT 1 FROM newsfeed.categories c WHERE c.namespace = s.namespace "
+    "AND c.id = s.id OFFSET 0)"};
+
+pg::Array ToArray(const std::vector<std::string>& texts) {
+  pg::Array array;
+  for (const std::string& text : texts) array.Add(text);
+  return array;
+}
+
+}  // namespace
+
+StatusOr<Category> Store::CreateCategory(Deadline deadline, const Category& category) {
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Category> {
+    std::vector<std::string> above;
+    std::optional<std::string> parent;
+    if (!category.parent_id.empty()) {
+      parent = category.parent_id;
+      const pqxx::result found = session.Execute(kParent, category.ns, category.parent_id);
+      if (found.empty()) return NotFound("category", category.parent_id);
+      above = pg::ToTexts(found[0][0]);
+    }
+    Category created = category;
+    WINNOW_ASSIGN_OR_RETURN(created.path, PathBelow(above, category.id, "category.parent_id"));
+    const pqxx::result inserted = session.Execute(
+        kInsert, category.ns, category.id, category.display_name, parent, ToArray(created.path));
+    if (inserted.empty()) return AlreadyExists("category", category.id);
+    created.create_time = pg::ToTime(inserted[0][0]);
+    return created;
+  });
+}
+
+StatusOr<std::vector<Category>> Store::ListCategories(Deadline deadline,
+                                                      const CategoryQuery& query) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Category>> {
+    std::vector<Category> categories;
+    for (const pqxx::row& row :
+         session.Execute(kList, query.ns, ToArray(query.after), query.page_size + 1)) {
+      Category category;
+      category.ns = query.ns;
+      category.id = row[0].as<std::string>();
+      category.display_name = row[1].as<std::string>();
+      category.parent_id = row[2].is_null() ? "" : row[2].as<std::string>();
+      category.path = pg::ToTexts(row[3]);
+      category.create_time = pg::ToTime(row[4]);
+      categories.push_back(std::move(category));
+    }
+    return categories;
+  });
+}
+
+StatusOr<std::set<ArticleKey>> Store::ExistingCategories(Deadline deadline,
+                                                         const std::set<ArticleKey>& ids) {
+  if (ids.empty()) return std::set<ArticleKey>();
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::set<ArticleKey>> {
+    pg::Array namespaces, names;
+    for (const auto& [ns, id] : ids) {
+      namespaces.Add(ns);
+      names.Add(id);
+    }
+    std::set<ArticleKey> existing;
+    for (const pqxx::row& row : session.Execute(kExisting, namespaces, names)) {
+      existing.emplace(row[0].as<std::string>(), row[1].as<std::string>());
+    }
+    return existing;
+  });
+}
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "services/newsfeed/store.h"
+#include "services/newsfeed/store_feed_sql.h"
+#include "services/newsfeed/store_rows.h"
+
+// Reading feeds.
+namespace winnow::newsfeed {
+namespace {
+
+constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
+// 9999-12-31T23:59:59.999Z: no article is published later.
+constexpr Time kLastTime{Micros(253'402'300'799'999'000)};
+
+struct Row {
+  bool hit = true;
+  FeedKey key;
+  StoredArticle article;  // of a hit
+};
+
+struct Answer {
+  int64_t head = 0;
+  std::string epoch;
+  std::optional<Time> changed_at;
+  std::optional<Time> created_at;
+  bool overflow = false;
+  std::vector<Row> rows;
+};
+
+Answer ReadAnswer(const pqxx::result& result, const std::string& ns) {
+  Answer answer;
+  const pqxx::row& first = result.at(0);
+  if (!first[kHead].is_null()) {  // else nobody has written yet
+    answer.head = first[kHead].as<int64_t>();
+    answer.epoch = first[kEpoch].as<std::string>();
+  }
+  answer.changed_at = pg::ToOptionalTime(first[kChangedAt]);
+  answer.created_at = pg::ToOptionalTime(first[kCreatedAt]);
+  answer.overflow = first[kOverflow].as<bool>();
+  answer.rows.reserve(result.size());
+  for (const pqxx::row& row : result) {
+    if (row[kHit].is_null()) continue;
+    Row read;
+    read.hit = row[kHit].as<bool>();
+    if (read.hit) {
+      if (row[kArticle].is_null()) throw std::logic_error("a feed entry without its article");
+      read.article = ReadPageColumns(row, kArticle, ns);
+      read.key = {read.article.publish_time, read.article.content.id};
+    } else {
+      read.key = {ToMillis(pg::ToTime(row[kMarkerTime])), row[kMarkerId].as<std::string>()};
+    }
+    answer.rows.push_back(std::move(read));
+  }
+  return answer;
+}
+
+// The key order is promised by no join of SQL's, though kept by PostgreSQL's.
+void Sort(std::vector<Row>& rows) {
+  const auto newer = [](const Row& a, const Row& b) {
+    return a.key != b.key ? a.key > b.key : a.hit && !b.hit;
+  };
+  if (!std::is_sorted(rows.begin(), rows.end(), newer)) {
+    std::sort(rows.begin(), rows.end(), newer);
+  }
+}
+
+std::vector<std::string> Distinct(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return texts;
+}
+
+std::optional<pg::Array> ToArray(const std::vector<std::string>& texts) {
+  if (texts.empty()) return std::nullopt;
+  pg::Array array;
+  for (const std::string& text : Distinct(texts)) array.Add(text);
+  return array;
+}
+
+// A query with its watermark decided: one statement, or two when the newer feed has outgrown
+// sorting.
+class Reading {
+ public:
+  Reading(const FeedQuery& query, int64_t since, int64_t until)
+      : query_(query), since_(since), until_(until) {}
+
+  Answer Read(pg::Session& session) const {
+    if (since_ > 0) {
+      Answer answer = Run(session, PageBySeq(), query_.scan_limit);
+      if (!answer.overflow) return answer;
+    }
+    const FeedFilter& filter = query_.filter;
+    if (!filter.sources.empty()) {
+      return Run(session, PageBySource(), Share(Distinct(filter.sources).size()));
+    }
+    if (!filter.languages.empty()) {
+      return Run(session, PageByLanguage(), Share(Distinct(filter.languages).size()));
+    }
+    return Run(session, PageByKey(), query_.scan_limit);
+  }
+
+ private:
+  int Share(size_t scans) const { return std::max(1, query_.scan_limit / static_cast<int>(scans)); }
+
+  // The first key that is not wanted any more.
+  std::pair<std::string, std::string> Before() const {
+    std::optional<FeedKey> before = query_.position.before;
+    const auto& end = query_.filter.publish_time_until;
+    if (end && *end <= kLastTime) {
+      // Stored times are whole milliseconds: below the end is below its millisecond rounded up.
+      const FeedKey bound{std::chrono::ceil<std::chrono::milliseconds>(*end), ""};
+      if (!before || bound < *before) before = bound;
+    }
+    if (!before) return {"infinity", ""};
+    return {pg::ToParameter(ToTime(before->publish_time)), before->id};
+  }
+
+  Answer Run(pg::Session& session, const pg::Statement& statement, int scan_limit) const {
+    const FeedFilter& filter = query_.filter;
+    const auto [before_time, before_id] = Before();
+    const std::string from = filter.publish_time_from ? pg::ToParameter(*filter.publish_time_from)
+                                                      : std::string("-infinity");
+    Answer answer =
+        ReadAnswer(session.Execute(statement, FeedName(query_.ns, query_.category), before_time,
+                                   before_id, from, scan_limit, since_, until_,
+                                   ToArray(filter.sources), ToArray(filter.languages),
+                                   filter.has_image, query_.page_size + 1, query_.ns),
+                   query_.ns);
+    Sort(answer.rows);
+    return answer;
+  }
+
+  const FeedQuery& query_;
+  const int64_t since_;
+  const int64_t until_;
+};
+
+// Positions of another history (a restored or promoted database) mean nothing here.
+bool IsOfThisHistory(const FeedPosition& position, const Answer& answer) {
+  const int64_t furthest = std::max(position.since, position.until.value_or(0));
+  return furthest == 0 || (furthest <= answer.head && position.epoch == answer.epoch);
+}
+
+Answer Read(pg::Session& session, const FeedQuery& query) {
+  const FeedPosition& position = query.position;
+  Answer answer = Reading(query, position.since, position.until.value_or(kNoBound)).Read(session);
+  if (IsOfThisHistory(position, answer)) return answer;
+  // A scroll goes on by its key; the newer feed begins afresh, with nothing.
+  return Reading(query, position.since > 0 ? kNoBound : 0, kNoBound).Read(session);
+}
+
+FeedPage ToPage(Answer answer, const FeedQuery& query) {
+  const FeedPosition& position = query.position;
+  FeedPage page;
+  const bool known = IsOfThisHistory(position, answer);
+  page.until = known && position.until ? *position.until : answer.head;
+  page.since = known || position.since == 0 ? position.since : answer.head;
+  page.epoch = std::move(answer.epoch);
+  page.changed_at = answer.changed_at;
+  page.created_at = answer.created_at;
+  for (Row& row : answer.rows) {
+    const bool full = page.articles.size() == static_cast<size_t>(query.page_size);
+    if (full) {
+      const StoredArticle& last = page.articles.back();
+      page.next = FeedKey{last.publish_time, last.content.id};
+      break;
+    }
+    if (!row.hit) {
+      page.next = std::move(row.key);
+      break;
+    }
+    page.articles.push_back(std::move(row.article));
+  }
+  return page;
+}
+
+constexpr pg::Statement kCategoryExists{
+    "newsfeed.category_exists",
+    "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 AND id = $2"};
+
+}  // namespace
+
+StatusOr<FeedPage> Store::ListArticles(Deadline deadline, const FeedQuery& query) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<FeedPage> {
+    FeedPage page = ToPage(Read(session, query), query);
+    const bool may_not_exist = page.articles.empty() && !IsBuiltInFeed(query.category);
+    if (may_not_exist && session.Execute(kCategoryExists, query.ns, query.category).empty()) {
+      return NotFound("category", query.category);
+    }
+    return page;
+  });
+}
+
+}  // namespace winnow::newsfeed

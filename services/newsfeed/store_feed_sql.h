@@ -1,0 +1,34 @@
+#pragma once
+
+#include "services/platform/postgres/session.h"
+
+// The statements that cut one page out of a feed. Each is one statement, hence one snapshot: the
+// rows, the place where looking stopped, and the head of the log belong together.
+//
+// Parameters: $1 feed, $2 and $3 the key below which the page begins, $4 the earliest publish time,
+// $5 rows to look at, $6 and $7 positions (after, until), $8 sources, $9 languages, $10 has_image
+// (null: any), $11 rows wanted, $12 namespace.
+//
+// Rows: kHead ... kOverflow of each row are the same; then a hit's article, or the key where
+// looking stopped ("marker": the last row in order), or neither when the page is empty.
+namespace winnow::newsfeed {
+
+enum PageColumn {
+  kHead,
+  kEpoch,
+  kChangedAt,
+  kCreatedAt,
+  kOverflow,  // too many newer entries to sort: scan instead
+  kHit,       // null: no row
+  kMarkerTime,
+  kMarkerId,
+  kArticle,  // the first of kPageColumns
+};
+
+// Which index the page is read by.
+const pg::Statement& PageByKey();
+const pg::Statement& PageBySource();    // $8 not null; $5 is per source
+const pg::Statement& PageByLanguage();  // $9 not null; $5 is per language
+const pg::Statement& PageBySeq();       // the newer feed: few entries after $6
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,82 @@
+#include "services/newsfeed/store_log.h"
+
+#include <map>
+
+namespace winnow::newsfeed {
+namespace {
+
+// Changes that stay readable for whoever follows the log; a follower further behind reloads.
+constexpr int64_t kKeptChanges = 1'000'000;
+
+constexpr pg::Statement kAppend{
+    "newsfeed.append_changes",
+    "INSERT INTO newsfeed.feed_log (seq, namespace, id, change) "
+    "SELECT $1::bigint + s.i - 1, s.namespace, s.id, s.change "
+    "FROM unnest($2::text[], $3::text[], $4::smallint[]) WITH ORDINALITY "
+    "AS s (namespace, id, change, i)"};
+
+constexpr pg::Statement kPrune{"newsfeed.prune_changes",
+                               "DELETE FROM newsfeed.feed_log WHERE seq <= $1"};
+
+constexpr pg::Statement kRefresh{
+    "newsfeed.refresh_state",
+    "INSERT INTO newsfeed.feed_state AS f (namespace, changed_at, created_at) "
+    "SELECT s.namespace, $1::timestamptz, CASE WHEN s.created THEN $1::timestamptz END "
+    "FROM unnest($2::text[], $3::boolean[]) AS s (namespace, created) "
+    "ON CONFLICT (namespace) DO UPDATE SET changed_at = excluded.changed_at, "
+    "created_at = coalesce(excluded.created_at, f.created_at)"};
+
+constexpr pg::Statement kFind{
+    "newsfeed.find_change",
+    "SELECT 1 FROM newsfeed.feed_log WHERE seq = $1 AND namespace = $2 AND id = $3"};
+
+void Refresh(pg::LogSession& log, std::span<const Change> changes) {
+  std::map<std::string, bool> created_in;
+  for (const Change& change : changes) {
+    created_in[change.ns] |= change.kind == ChangeKind::kCreated;
+  }
+  pg::Array namespaces;
+  pg::Array created;
+  for (const auto& [ns, any] : created_in) {
+    namespaces.Add(ns);
+    created.Add(any);
+  }
+  log.session().Execute(kRefresh, log.arrival_time(), namespaces, created);
+}
+
+}  // namespace
+
+const pg::Stream& FeedsStream() {
+  static const pg::Stream stream{"newsfeed", "feeds"};
+  return stream;
+}
+
+void PlanByIndex(pg::Session& session) {
+  session.ExecuteText(
+      "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; "
+      "SET LOCAL enable_mergejoin = off");
+}
+
+LogReceipt AppendChanges(pg::LogSession& log, std::span<const Change> changes) {
+  if (changes.empty()) return {};
+  const int64_t first = log.Append(static_cast<int64_t>(changes.size()));
+  pg::Array namespaces;
+  pg::Array ids;
+  pg::Array kinds;
+  for (const Change& change : changes) {
+    namespaces.Add(change.ns);
+    ids.Add(change.id);
+    kinds.Add(static_cast<int>(change.kind));
+  }
+  log.session().Execute(kAppend, first, namespaces, ids, kinds);
+  log.session().Execute(kPrune, first - kKeptChanges);
+  Refresh(log, changes);
+  return {first, changes[0].ns, changes[0].id};
+}
+
+StatusOr<bool> IsCommitted(pg::Session& session, const LogReceipt& receipt) {
+  if (receipt.first == 0) return false;
+  return !session.Execute(kFind, receipt.first, receipt.ns, receipt.id).empty();
+}
+
+}  // namespace winnow::newsfeed
