@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "services/newsfeed/articles.h"
+#include "services/newsfeed/upsert.h"
+
+// Items of the collector, and the articles they become.
+namespace winnow::newsfeed {
+
+struct CollectedItem {
+  std::string id;
+  std::string ns;
+  std::string channel;
+  std::string url;
+  std::string title;
+  std::string snippet;
+  std::string language;
+  std::string source_name;
+  std::string image_url;
+  std::string video_url;
+  std::vector<std::string> source_categories;
+  std::vector<std::string> keywords;
+  std::optional<Time> publish_time;
+  Time arrival_time;
+};
+
+// Categories that the item's source names, as (namespace, id); they need not exist.
+std::set<ArticleKey> NamedCategories(const CollectedItem& item);
+
+// The article of an item: in those of its source's categories that exist, else in none. Its id is
+// the item's, its source the channel.
+Article ToArticle(CollectedItem item, const std::set<ArticleKey>& existing);
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,172 @@
+#include "services/newsfeed/convert.h"
+
+#include <utility>
+
+#include "services/platform/text.h"
+#include "services/platform/timestamp.h"
+
+// Articles and categories.
+namespace winnow::newsfeed {
+namespace {
+
+constexpr char kDefaultNamespace[] = "default";
+constexpr char kDefaultRule[] = "caller";
+
+// What FromTimestamp has against a time, under the field's name.
+void AddViolations(const Status& status, const std::string& field, Violations& violations) {
+  for (const Violation& violation : ViolationsOf(status)) {
+    violations.Add(field, violation.description);
+  }
+}
+
+std::vector<CategoryLabel> FromProto(
+    const google::protobuf::RepeatedPtrField<v1::ArticleCategory>& categories) {
+  std::vector<CategoryLabel> labels;
+  labels.reserve(static_cast<size_t>(categories.size()));
+  for (const v1::ArticleCategory& category : categories) {
+    labels.push_back({category.category_id(),
+                      category.rule().empty() ? kDefaultRule : category.rule(),
+                      category.score() == 0 ? 1 : category.score()});
+  }
+  return labels;
+}
+
+std::vector<std::string> FromProto(const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  return {texts.begin(), texts.end()};
+}
+
+void FillTexts(Article& from, v1::Article& to) {
+  to.set_id(std::move(from.id));
+  to.set_namespace_(std::move(from.ns));
+  to.set_url(std::move(from.url));
+  to.set_title(std::move(from.title));
+  to.set_snippet(std::move(from.snippet));
+  to.set_source(std::move(from.source));
+  to.set_source_name(std::move(from.source_name));
+  to.set_source_icon_url(std::move(from.source_icon_url));
+  to.set_thumbnail_url(std::move(from.thumbnail_url));
+  to.set_video_url(std::move(from.video_url));
+  to.set_language(std::move(from.language));
+  for (CategoryLabel& label : from.categories) {
+    v1::ArticleCategory& category = *to.add_categories();
+    category.set_category_id(std::move(label.id));
+    category.set_rule(std::move(label.rule));
+    category.set_score(label.score);
+  }
+  for (std::string& keyword : from.keywords) to.add_keywords(std::move(keyword));
+  for (std::string& tag : from.ai_tags) to.add_ai_tags(std::move(tag));
+}
+
+v1::UpsertOutcome ToProto(UpsertOutcome outcome) {
+  switch (outcome) {
+    case UpsertOutcome::kCreated:
+      return v1::UPSERT_OUTCOME_CREATED;
+    case UpsertOutcome::kUpdated:
+      return v1::UPSERT_OUTCOME_UPDATED;
+    case UpsertOutcome::kUnchanged:
+      return v1::UPSERT_OUTCOME_UNCHANGED;
+    case UpsertOutcome::kMerged:
+      return v1::UPSERT_OUTCOME_MERGED;
+  }
+  return v1::UPSERT_OUTCOME_UNSPECIFIED;
+}
+
+}  // namespace
+
+std::string NamespaceOf(const std::string& ns, Violations& violations) {
+  if (ns.empty()) return kDefaultNamespace;
+  if (!IsSlug(ns)) violations.Add("namespace", "must be [a-z0-9-], 1 to 64 characters");
+  return ns;
+}
+
+Article FromProto(const v1::Article& sent, const std::string& prefix, Violations& violations) {
+  Article article;
+  article.ns = sent.namespace_().empty() ? kDefaultNamespace : sent.namespace_();
+  article.id = sent.id();
+  article.url = sent.url();
+  article.title = sent.title();
+  article.snippet = sent.snippet();
+  article.source = sent.source();
+  article.source_name = sent.source_name();
+  article.source_icon_url = sent.source_icon_url();
+  article.thumbnail_url = sent.thumbnail_url();
+  article.video_url = sent.video_url();
+  article.categories = FromProto(sent.categories());
+  article.keywords = FromProto(sent.keywords());
+  article.ai_tags = FromProto(sent.ai_tags());
+  article.language = sent.language();
+  Validate(article, UrlRule::kRequired, prefix, violations);
+  const std::string field = prefix + "publish_time";
+  if (!sent.has_publish_time()) {
+    violations.Add(field, "is required: when the source says that it was published");
+  } else if (const auto time = FromTimestamp(sent.publish_time()); time.ok()) {
+    article.publish_time = *time;
+  } else {
+    AddViolations(time.status(), field, violations);
+  }
+  return article;
+}
+
+Category FromProto(const v1::Category& sent, const std::string& prefix, Violations& violations) {
+  Category category;
+  category.ns = sent.namespace_().empty() ? kDefaultNamespace : sent.namespace_();
+  category.id = sent.id();
+  category.display_name = sent.display_name();
+  category.parent_id = sent.parent_id();
+  Validate(category, prefix, violations);
+  return category;
+}
+
+StatusOr<Citation> FromProto(const events::v1::Envelope& envelope) {
+  const events::v1::DuplicateFound& found = envelope.duplicate_found();
+  Citation citation{.ns = envelope.namespace_(),
+                    .original = found.original_item_id(),
+                    .duplicate = found.item_id(),
+                    .channel = found.channel(),
+                    .url = found.url(),
+                    .arrival_time = {}};
+  const auto arrival = FromTimestamp(found.arrival_time());
+  if (!arrival.ok()) return InvalidField("duplicate_found.arrival_time", "is no time");
+  citation.arrival_time = *arrival;
+  WINNOW_RETURN_IF_ERROR(Check(citation));
+  return citation;
+}
+
+v1::Article ToProto(StoredArticle article) {
+  v1::Article proto;
+  *proto.mutable_raw_publish_time() = ToTimestamp(article.content.publish_time);
+  FillTexts(article.content, proto);
+  *proto.mutable_publish_time() = ToTimestamp(article.publish_time);
+  *proto.mutable_first_publish_time() = ToTimestamp(article.first_publish_time);
+  proto.set_publish_time_clamped(article.publish_time_clamped);
+  *proto.mutable_create_time() = ToTimestamp(article.create_time);
+  *proto.mutable_update_time() = ToTimestamp(article.update_time);
+  if (article.delete_time) *proto.mutable_delete_time() = ToTimestamp(*article.delete_time);
+  proto.set_revision(article.revision);
+  proto.set_citation_count(article.citation_count);
+  for (std::string& channel : article.citation_channels) {
+    proto.add_citation_channels(std::move(channel));
+  }
+  return proto;
+}
+
+v1::Category ToProto(const Category& category) {
+  v1::Category proto;
+  proto.set_id(category.id);
+  proto.set_namespace_(category.ns);
+  proto.set_display_name(category.display_name);
+  proto.set_parent_id(category.parent_id);
+  for (const std::string& id : category.path) proto.add_path(id);
+  *proto.mutable_create_time() = ToTimestamp(category.create_time);
+  return proto;
+}
+
+v1::UpsertedArticle ToProto(const Upserted& upserted) {
+  v1::UpsertedArticle proto;
+  proto.set_id(upserted.id);
+  proto.set_outcome(ToProto(upserted.outcome));
+  proto.set_revision(upserted.revision);
+  return proto;
+}
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/newsfeed/articles.h"
+#include "services/newsfeed/categories.h"
+#include "services/newsfeed/citations.h"
+#include "services/newsfeed/feed_query.h"
+#include "services/newsfeed/upsert.h"
+#include "services/platform/status.h"
+#include "winnow/events/v1/events.pb.h"
+#include "winnow/newsfeed/v1/newsfeed_service.pb.h"
+
+// The only place that maps messages to the domain and back.
+namespace winnow::newsfeed {
+
+// Valid when `violations` got none; fields are prefixed by `prefix` ("articles[3].").
+Article FromProto(const v1::Article& article, const std::string& prefix, Violations& violations);
+Category FromProto(const v1::Category& category, const std::string& prefix, Violations& violations);
+// INVALID_ARGUMENT with all violations, or INVALID_PAGE_TOKEN.
+StatusOr<FeedQuery> FromProto(const v1::ListArticlesRequest& request);
+StatusOr<CategoryQuery> FromProto(const v1::ListCategoriesRequest& request);
+// "default" for an empty one; violations on `namespace`.
+std::string NamespaceOf(const std::string& ns, Violations& violations);
+// INVALID_ARGUMENT for an event that no service of ours writes.
+StatusOr<Citation> FromProto(const events::v1::Envelope& envelope);
+
+v1::Article ToProto(StoredArticle article);
+v1::Category ToProto(const Category& category);
+v1::UpsertedArticle ToProto(const Upserted& upserted);
+// Tokens of a page that answers `query`.
+std::string NextToken(const FeedQuery& query, const FeedPage& page);
+std::string NewerToken(const FeedQuery& query, const FeedPage& page);
+std::string NextToken(const CategoryQuery& query, const Category& last);
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,136 @@
+#include "services/newsfeed/service.h"
+
+#include "services/newsfeed/handlers.h"
+#include "services/newsfeed/service_items.h"
+#include "services/newsfeed/store.h"
+#include "services/newsfeed/worker.h"
+#include "services/platform/grpc/binder.h"
+#include "services/platform/timestamp.h"
+#include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
+
+namespace winnow::newsfeed {
+namespace {
+
+using rpc::Lane;
+constexpr rpc::Method kListArticles{"winnow.newsfeed.v1.NewsFeedService/ListArticles"};
+constexpr rpc::Method kGetArticle{"winnow.newsfeed.v1.NewsFeedService/GetArticle"};
+constexpr rpc::Method kBatchUpsertArticles{"winnow.newsfeed.v1.NewsFeedService/BatchUpsertArticles",
+                                           Lane::kWrite};
+constexpr rpc::Method kDeleteArticle{"winnow.newsfeed.v1.NewsFeedService/DeleteArticle",
+                                     Lane::kWrite};
+constexpr rpc::Method kCreateCategory{"winnow.newsfeed.v1.NewsFeedService/CreateCategory",
+                                      Lane::kWrite};
+constexpr rpc::Method kListCategories{"winnow.newsfeed.v1.NewsFeedService/ListCategories"};
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+class Service final : public v1::NewsFeedService::CallbackService {
+ public:
+  Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
+
+  ServerUnaryReactor* ListArticles(CallbackServerContext* context,
+                                   const v1::ListArticlesRequest* request,
+                                   v1::ListArticlesResponse* response) override {
+    return Unary(context, request, response, kListArticles, &Handlers::ListArticles);
+  }
+  ServerUnaryReactor* GetArticle(CallbackServerContext* context,
+                                 const v1::GetArticleRequest* request,
+                                 v1::GetArticleResponse* response) override {
+    return Unary(context, request, response, kGetArticle, &Handlers::GetArticle);
+  }
+  ServerUnaryReactor* BatchUpsertArticles(CallbackServerContext* context,
+                                          const v1::BatchUpsertArticlesRequest* request,
+                                          v1::BatchUpsertArticlesResponse* response) override {
+    return Unary(context, request, response, kBatchUpsertArticles, &Handlers::BatchUpsertArticles);
+  }
+  ServerUnaryReactor* DeleteArticle(CallbackServerContext* context,
+                                    const v1::DeleteArticleRequest* request,
+                                    v1::DeleteArticleResponse* response) override {
+    return Unary(context, request, response, kDeleteArticle, &Handlers::DeleteArticle);
+  }
+  ServerUnaryReactor* CreateCategory(CallbackServerContext* context,
+                                     const v1::CreateCategoryRequest* request,
+                                     v1::CreateCategoryResponse* response) override {
+    return Unary(context, request, response, kCreateCategory, &Handlers::CreateCategory);
+  }
+  ServerUnaryReactor* ListCategories(CallbackServerContext* context,
+                                     const v1::ListCategoriesRequest* request,
+                                     v1::ListCategoriesResponse* response) override {
+    return Unary(context, request, response, kListCategories, &Handlers::ListCategories);
+  }
+
+ private:
+  template <class Request, class Response>
+  ServerUnaryReactor* Unary(CallbackServerContext* context, const Request* request,
+                            Response* response, const rpc::Method& method,
+                            StatusOr<Response> (Handlers::*handler)(const rpc::CallContext&,
+                                                                    const Request&)) {
+    return binder_.Unary(context, request, response, method,
+                         [this, handler](const rpc::CallContext& call, const Request& r) {
+                           return (handlers_.*handler)(call, r);
+                         });
+  }
+
+  rpc::Binder binder_;
+  Handlers& handlers_;
+};
+
+struct Settings {
+  Micros max_future = std::chrono::minutes(10);
+  Micros stale_after = std::chrono::minutes(10);
+};
+
+// Defaults are filled in and checked by now (platform/config.h); an unset one keeps the default.
+Settings ReadSettings(const config::v1::NewsFeed& config) {
+  Settings settings;
+  if (const auto max = FromDuration(config.max_future()); config.has_max_future() && max.ok()) {
+    settings.max_future = *max;
+  }
+  if (const auto after = FromDuration(config.stale_after());
+      config.has_stale_after() && after.ok()) {
+    settings.stale_after = *after;
+  }
+  return settings;
+}
+
+struct State {
+  State(Platform& platform, const Settings& settings)
+      : metrics(platform.metrics),
+        store(platform.reads, platform.writes, platform.logs, platform.clock,
+              {.max_future = settings.max_future}),
+        worker(store, metrics),
+        handlers(store, platform.clock, metrics, {.stale_after = settings.stale_after}),
+        service(platform.runtime, handlers) {}
+  UpsertMetrics metrics;
+  Store store;
+  Worker worker;
+  Handlers handlers;
+  Service service;
+};
+
+}  // namespace
+
+rpc::Target MakeNewsFeedTarget(Platform& platform) {
+  auto state = std::make_shared<State>(platform, ReadSettings(platform.config.newsfeed()));
+  for (events::Consumer& consumer : state->worker.Consumers()) {
+    platform.transport.AddConsumer(std::move(consumer));
+  }
+  rpc::Target target;
+  target.name = "newsfeed";
+  target.service_name = v1::NewsFeedService::service_full_name();
+  target.grpc_service = &state->service;
+  target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
+  target.start = [&worker = state->worker](rpc::Peers& peers) -> Status {
+    WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
+    worker.Start(ItemsOf(collector));
+    return OkStatus();
+  };
+  target.stop = [&worker = state->worker] { worker.Stop(); };
+  target.state = std::move(state);
+  return target;
+}
+
+pg::Migrations NewsFeedMigrations() { return StoreMigrations(); }
+
+}  // namespace winnow::newsfeed

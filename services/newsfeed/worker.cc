@@ -1,0 +1,117 @@
+#include "services/newsfeed/worker.h"
+
+#include "services/newsfeed/convert.h"
+
+namespace winnow::newsfeed {
+namespace {
+
+constexpr std::chrono::seconds kDeliveryTime(30);
+constexpr std::chrono::milliseconds kRetryAfter(100);
+
+using events::Envelope;
+
+// The same answer for each.
+std::vector<Status> All(size_t count, const Status& status) {
+  return std::vector<Status>(count, status);
+}
+
+// Articles of a delivery; which envelope each is of stands in `of`.
+struct Batch {
+  std::vector<Article> articles;
+  std::vector<size_t> of;
+};
+
+// Articles that may be stored; `answers` tells why the others may not.
+Batch ToArticles(std::vector<StatusOr<CollectedItem>> items, const std::set<ArticleKey>& existing,
+                 std::vector<Status>& answers) {
+  Batch batch;
+  for (size_t i = 0; i < items.size(); ++i) {
+    answers[i] = items[i].status();
+    if (!items[i].ok()) continue;
+    Article article = ToArticle(*std::move(items[i]), existing);
+    Violations violations;
+    Validate(article, UrlRule::kOptional, "item.", violations);
+    answers[i] = violations.ToStatus();
+    if (!violations.empty()) continue;
+    batch.articles.push_back(std::move(article));
+    batch.of.push_back(i);
+  }
+  return batch;
+}
+
+}  // namespace
+
+std::vector<events::Consumer> Worker::Consumers() {
+  std::vector<events::Consumer> consumers(2);
+  consumers[0].service = "newsfeed";
+  consumers[0].event = "winnow.events.v1.ItemAccepted";
+  consumers[0].deliver = [this](std::span<const Envelope> envelopes) { return Accept(envelopes); };
+  consumers[1].service = "newsfeed";
+  consumers[1].event = "winnow.events.v1.DuplicateFound";
+  consumers[1].deliver = [this](std::span<const Envelope> envelopes) { return Cite(envelopes); };
+  return consumers;
+}
+
+void Worker::Start(ReadItems read_items) {
+  std::lock_guard lock(mutex_);
+  read_items_ = std::move(read_items);
+}
+
+void Worker::Stop() { Start(nullptr); }
+
+StatusOr<std::vector<StatusOr<CollectedItem>>> Worker::Read(const rpc::CallContext& call,
+                                                            std::span<const Envelope> envelopes) {
+  ReadItems read_items;
+  {
+    std::lock_guard lock(mutex_);
+    read_items = read_items_;
+  }
+  if (!read_items) {
+    return Unavailable(Reason::kPeerUnavailable, "the newsfeed is not started yet", kRetryAfter);
+  }
+  std::vector<std::string> ids;
+  ids.reserve(envelopes.size());
+  for (const Envelope& envelope : envelopes) ids.push_back(envelope.item_accepted().item_id());
+  return read_items(call, ids);
+}
+
+std::vector<Status> Worker::Accept(std::span<const Envelope> envelopes) {
+  const rpc::CallContext call = rpc::BackgroundCall(kDeliveryTime, envelopes[0].traceparent());
+  auto items = Read(call, envelopes);
+  if (!items.ok()) return All(envelopes.size(), items.status());
+  std::set<ArticleKey> named;
+  for (const StatusOr<CollectedItem>& item : *items) {
+    if (item.ok()) named.merge(NamedCategories(*item));
+  }
+  const auto existing = store_.ExistingCategories(call.deadline, named);
+  if (!existing.ok()) return All(envelopes.size(), existing.status());
+  std::vector<Status> answers(envelopes.size());
+  const Batch batch = ToArticles(*std::move(items), *existing, answers);
+  const std::vector<std::string> prefixes(batch.articles.size(), "item.");
+  const auto results = store_.Upsert(call.deadline, ToSent(batch.articles, prefixes));
+  if (!results.ok()) return All(envelopes.size(), results.status());
+  for (size_t i = 0; i < results->size(); ++i) {
+    metrics_.Count((*results)[i]);
+    answers[batch.of[i]] = (*results)[i].status();
+  }
+  return answers;
+}
+
+std::vector<Status> Worker::Cite(std::span<const Envelope> envelopes) {
+  std::vector<Status> answers(envelopes.size());
+  std::vector<Citation> citations;
+  std::vector<size_t> of;
+  for (size_t i = 0; i < envelopes.size(); ++i) {
+    StatusOr<Citation> citation = FromProto(envelopes[i]);
+    answers[i] = citation.status();
+    if (!citation.ok()) continue;
+    citations.push_back(*std::move(citation));
+    of.push_back(i);
+  }
+  if (citations.empty()) return answers;
+  const Status cited = store_.Cite(std::chrono::steady_clock::now() + kDeliveryTime, citations);
+  for (const size_t i : of) answers[i] = cited;
+  return answers;
+}
+
+}  // namespace winnow::newsfeed
