@@ -237,7 +237,7 @@ def test_reflection_answers_through_envoy(envoy: Envoy) -> None:
 
 def test_an_unknown_service_is_not_routed(envoy: Envoy) -> None:
     with grpc.insecure_channel(envoy.address) as channel:
-        call = channel.unary_unary("/winnow.unknown.v1.Service/Method", None, None)
+        call = channel.unary_unary("/winnow.unknown.v1.Service/Method")
         with pytest.raises(grpc.RpcError) as raised:
             call(b"", timeout=60)
         assert raised.value.code() == grpc.StatusCode.UNIMPLEMENTED

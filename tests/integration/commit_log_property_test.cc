@@ -163,15 +163,13 @@ class CommitLogProperty : public CommitLogTest {
   void CheckNothingAcknowledgedIsLost() {
     const std::set<std::string> read(readers_.front().ids().begin(), readers_.front().ids().end());
     size_t acknowledged = 0;
-    size_t lost = 0;
     for (const auto& writer : writers_) {
       for (const std::string& id : writer->Acknowledged()) {
         ++acknowledged;
-        if (!read.contains(id)) ++lost;
+        EXPECT_TRUE(read.contains(id)) << id;
       }
     }
     EXPECT_GT(acknowledged, 0u);
-    EXPECT_EQ(lost, 0u);
   }
 
   test::TempDir acks_{"acknowledged"};
@@ -185,7 +183,7 @@ class CommitLogProperty : public CommitLogTest {
 TEST_F(CommitLogProperty, NoReaderEverMissesOrRepeatsARow) {
   readers_.emplace_back(*pool_, 0);
   for (int i = 0; i < kWriters; ++i) AddWriter();
-  for (int step = 0; step < kSteps && !HasFailure(); ++step) {
+  for (int step = 0; step < kSteps; ++step) {
     AwaitProgress(20);
     Disturb(step);
   }

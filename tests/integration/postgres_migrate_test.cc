@@ -104,18 +104,5 @@ TEST_F(PostgresMigrate, SeveralProcessesAtOnceApplyEachFileOnce) {
   EXPECT_EQ(Ask("SELECT count(*) FROM shop.a"), "1");
 }
 
-TEST(TestPostgres, CopiesAMigratedTemplateForEachTest) {
-  auto& postgres = test::Postgres::Instance();
-  const std::vector<Migrations> migrations = {{"shop", kFiles}};
-  const std::string first = postgres.NewDatabase(migrations);
-  const std::string second = postgres.NewDatabase(migrations);
-  EXPECT_NE(first, second);
-  Metrics metrics;
-  for (const std::string& url : {first, second}) {
-    Pool pool({.name = "copy", .url = url}, metrics);
-    EXPECT_TRUE(CheckMigrated(pool, migrations[0], Soon()).ok());
-  }
-}
-
 }  // namespace
 }  // namespace winnow::pg

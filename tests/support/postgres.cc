@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "services/platform/metrics.h"
 #include "services/platform/postgres/server/admin.h"
 #include "services/platform/postgres/server/file_lock.h"
 #include "tests/support/eventually.h"
@@ -17,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kDirPrefix[] = "winnow-postgres-";
-constexpr std::chrono::minutes kMigrationLimit(2);
 
 void OrThrow(const Status& status) {
   if (!status.ok()) throw std::runtime_error(Message(status));
@@ -87,18 +85,6 @@ std::string Postgres::NewDatabase(const std::string& template_name,
     templates_.insert(template_name);
   }
   return CopyOf(template_name);
-}
-
-std::string Postgres::NewDatabase(const std::vector<pg::Migrations>& migrations) {
-  std::string template_name = "template";
-  for (const pg::Migrations& service : migrations) template_name += "_" + service.schema;
-  return NewDatabase(template_name, [&](const std::string& url) {
-    Metrics metrics;
-    pg::Pool pool({.name = "template", .url = url, .connections = 1}, metrics);
-    for (const pg::Migrations& service : migrations) {
-      OrThrow(pg::Migrate(pool, service, std::chrono::steady_clock::now() + kMigrationLimit));
-    }
-  });
 }
 
 void Postgres::KillAndAwaitRestart() {

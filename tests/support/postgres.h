@@ -5,9 +5,7 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "services/platform/postgres/migrate.h"
 #include "services/platform/postgres/private_postgres.h"
 #include "tests/support/temp_dir.h"
 
@@ -27,9 +25,6 @@ class Postgres {
   // (it must close its connections). Applying migrations once and copying costs 0.1 s a test.
   std::string NewDatabase(const std::string& template_name,
                           const std::function<void(const std::string& url)>& prepare);
-
-  // The same, with the migrations of some services applied.
-  std::string NewDatabase(const std::vector<pg::Migrations>& migrations);
 
   // kill -9, and back when the server accepts connections again.
   void KillAndAwaitRestart();

@@ -27,7 +27,7 @@ PLATFORM_OF_HANDLERS = (
 # What each role may include beside the headers of its own service that OWN names.
 ALLOWED = {
     "domain": f"{STANDARD}|{PURE}",
-    "store": f"{STANDARD}|{PURE}|services/platform/(uuid|embedded|log|metrics)\\.h"
+    "store": f"{STANDARD}|{PURE}|services/platform/(uuid|timestamp|embedded|log|metrics)\\.h"
     r"|services/platform/postgres/[a-z_]+\.h|services/platform/events/outbox\.h"
     r"|winnow/events/v1/events\.pb\.h",
     "convert": f"{STANDARD}|{PURE}|{MESSAGES}|services/platform/(timestamp|uuid)\\.h"

@@ -64,12 +64,12 @@ void Connection::LimitStatements(pqxx::transaction_base& transaction, Deadline d
 }
 
 std::string Connection::BeginSql(Deadline deadline, const std::string& settings) const {
-  std::string sql = "BEGIN ISOLATION LEVEL READ COMMITTED;";
+  std::string sql = "BEGIN ISOLATION LEVEL READ COMMITTED;" + settings;
   if (transaction_pooling_) {
     sql += "SET LOCAL statement_timeout = " + std::to_string(StepFor(deadline)) + ";";
     sql += "SET LOCAL idle_in_transaction_session_timeout = '60s';";
   }
-  return sql + settings;
+  return sql;
 }
 
 bool Connection::IsStale() const {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+#include "services/dedup/citations.h"
+#include "services/dedup/compare.h"
+#include "services/dedup/decision.h"
+#include "services/dedup/document.h"
+#include "services/dedup/policy.h"
+#include "winnow/dedup/v1/dedup.pb.h"
+#include "winnow/dedup/v1/dedup_service.pb.h"
+
+// The only place that maps the API's messages to the domain and back.
+namespace winnow::dedup {
+
+// Adds the violations of fields that cannot be told in the domain, under `path`.
+Document FromProto(const v1::Document& document, std::string_view path, Violations& violations);
+
+// The listing that a request asks for. Errors: INVALID_ARGUMENT with all violations, or the page
+// token's.
+StatusOr<DuplicateQuery> FromProto(const v1::ListDuplicatesRequest& request);
+
+v1::Decision ToProto(const Decision& decision);
+v1::ListDuplicatesResponse ToProto(const DuplicateQuery& query, const DuplicatePage& page);
+v1::GetCitationsResponse ToProto(const Citations& citations);
+v1::Policy ToProto(const Policy& policy);
+v1::CompareDocumentsResponse ToProto(const Comparison& comparison);
+
+}  // namespace winnow::dedup

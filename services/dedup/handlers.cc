@@ -1,0 +1,190 @@
+#include "services/dedup/handlers.h"
+
+#include <chrono>
+
+#include "services/dedup/convert.h"
+#include "services/dedup/worker_items.h"
+#include "services/dedup/worker_wait.h"
+#include "services/platform/grpc/rpc_status.h"
+
+namespace winnow::dedup {
+namespace {
+
+// A batch of a stream has this long: the stream itself may last for hours.
+constexpr std::chrono::seconds kBatchTime{30};
+
+// The document of a request, accepted. Error: INVALID_ARGUMENT with all violations.
+template <class Request>
+StatusOr<Document> DocumentOf(const Request& request, IdRule rule) {
+  if (!request.has_document()) return InvalidField("document", "is required: set the document");
+  Violations violations;
+  Document document = FromProto(request.document(), "document", violations);
+  Accept(document, rule, "document", violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  return document;
+}
+
+struct Key {
+  std::string ns;
+  std::string id;
+};
+
+StatusOr<Key> KeyOf(const std::string& ns, const std::string& id, std::string id_field) {
+  Key key{ns.empty() ? std::string(kDefaultNamespace) : ns, id};
+  Violations violations;
+  CheckNamespace(key.ns, "namespace", violations);
+  CheckId(key.id, std::move(id_field), violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  return key;
+}
+
+// Whether the store, and not the document or this server, is why there is no decision.
+bool IsStoreAway(const Status& status) {
+  return ReasonOf(status) == Reason::kStoreUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded || status.code() == StatusCode::kAborted;
+}
+
+}  // namespace
+
+Decision Handlers::Undecided(const Document& document) const {
+  Decision decision;
+  decision.ns = document.ns;
+  decision.document_id = document.id;
+  decision.channel = document.channel;
+  decision.degradations = {Degradation::kStore};
+  decision.decide_time = parts_.clock.Now();
+  decision.arrival_time = document.arrival_time.value_or(decision.decide_time);
+  return decision;
+}
+
+// A lost duplicate check is better than a lost document.
+StatusOr<Decision> Handlers::OrLetThrough(StatusOr<Decision> decision,
+                                          const Decision& undecided) const {
+  if (decision.ok() || !IsStoreAway(decision.status())) return decision;
+  parts_.metrics.store_fallbacks.Increment();
+  return undecided;
+}
+
+void Handlers::SubmitDocument(const rpc::CallContext& call,
+                              const v1::SubmitDocumentRequest& request,
+                              rpc::Completion<v1::SubmitDocumentResponse> done) {
+  StatusOr<Document> document = DocumentOf(request, IdRule::kRequired);
+  if (!document.ok()) return done(document.status());
+  Decision undecided = Undecided(*document);
+  std::vector<Job> jobs;
+  jobs.push_back(JobOf(*std::move(document), parts_.rules, call.deadline));
+  jobs.back().is_urgent = true;
+  jobs.back().traceparent = ChildOf(call.trace).ToTraceparent();
+  jobs.back().done = [this, done = std::move(done),
+                      undecided = std::move(undecided)](StatusOr<Decision> decision) {
+    decision = OrLetThrough(std::move(decision), undecided);
+    if (!decision.ok()) return done(decision.status());
+    v1::SubmitDocumentResponse response;
+    *response.mutable_decision() = ToProto(*decision);
+    done(std::move(response));
+  };
+  worker_.Submit(std::move(jobs));
+}
+
+StatusOr<std::vector<v1::IngestDocumentsResponse>> Handlers::IngestDocuments(
+    const rpc::CallContext& call, std::span<const v1::IngestDocumentsRequest> requests) {
+  const Deadline deadline = std::min(call.deadline, std::chrono::steady_clock::now() + kBatchTime);
+  const std::string traceparent = ChildOf(call.trace).ToTraceparent();
+  std::vector<v1::IngestDocumentsResponse> responses(requests.size());
+  std::vector<Job> jobs;
+  std::vector<Decision> undecided;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    StatusOr<Document> document = DocumentOf(requests[i], IdRule::kRequired);
+    if (!document.ok()) {
+      *responses[i].mutable_error() = rpc::ToRpcStatus(document.status(), call.request_id);
+      continue;
+    }
+    undecided.push_back(Undecided(*document));
+    jobs.push_back(JobOf(*std::move(document), parts_.rules, deadline));
+    jobs.back().traceparent = traceparent;
+    places.push_back(i);
+  }
+  std::vector<StatusOr<Decision>> decisions = DecideAll(worker_, std::move(jobs));
+  for (size_t k = 0; k < places.size(); ++k) {
+    const auto decision = OrLetThrough(std::move(decisions[k]), undecided[k]);
+    v1::IngestDocumentsResponse& response = responses[places[k]];
+    if (decision.ok()) {
+      *response.mutable_decision() = ToProto(*decision);
+    } else {
+      *response.mutable_error() = rpc::ToRpcStatus(decision.status(), call.request_id);
+    }
+  }
+  return responses;
+}
+
+void Handlers::CheckDocument(const rpc::CallContext& call, const v1::CheckDocumentRequest& request,
+                             rpc::Completion<v1::CheckDocumentResponse> done) {
+  StatusOr<Document> document = DocumentOf(request, IdRule::kOptional);
+  if (!document.ok()) return done(document.status());
+  std::vector<Job> jobs;
+  jobs.push_back(JobOf(*std::move(document), parts_.rules, call.deadline));
+  jobs.back().is_remembered = false;
+  jobs.back().is_urgent = true;
+  jobs.back().done = [done = std::move(done)](const StatusOr<Decision>& decision) {
+    if (!decision.ok()) return done(decision.status());
+    v1::CheckDocumentResponse response;
+    *response.mutable_decision() = ToProto(*decision);
+    done(std::move(response));
+  };
+  worker_.Submit(std::move(jobs));
+}
+
+StatusOr<v1::CompareDocumentsResponse> Handlers::CompareDocuments(
+    const rpc::CallContext& call, const v1::CompareDocumentsRequest& request) {
+  Violations violations;
+  if (!request.has_earlier()) violations.Add("earlier", "is required: set the earlier document");
+  if (!request.has_later()) violations.Add("later", "is required: set the later document");
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  Document earlier = FromProto(request.earlier(), "earlier", violations);
+  Document later = FromProto(request.later(), "later", violations);
+  Accept(earlier, IdRule::kOptional, "earlier", violations);
+  Accept(later, IdRule::kOptional, "later", violations);
+  if (earlier.ns != later.ns) {
+    violations.Add("later.namespace", "must be that of the earlier document: both meet only there");
+  }
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  WINNOW_ASSIGN_OR_RETURN(const Policy policy,
+                          store_.GetPolicy(call.deadline, earlier.ns, parts_.initial_policy));
+  const Fingerprint first = parts_.rules.Of(earlier.title, earlier.text, earlier.canonical_url);
+  const Fingerprint second = parts_.rules.Of(later.title, later.text, later.canonical_url);
+  auto response = ToProto(Compare(first, second, earlier.channel == later.channel, policy));
+  response.set_earlier_normalized_title(first.normalized_title);
+  response.set_later_normalized_title(second.normalized_title);
+  *response.mutable_policy() = ToProto(policy);
+  return response;
+}
+
+StatusOr<v1::GetDecisionResponse> Handlers::GetDecision(const rpc::CallContext& call,
+                                                        const v1::GetDecisionRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const Key key,
+                          KeyOf(request.namespace_(), request.document_id(), "document_id"));
+  WINNOW_ASSIGN_OR_RETURN(const Decision decision,
+                          store_.GetDecision(call.deadline, key.ns, key.id));
+  v1::GetDecisionResponse response;
+  *response.mutable_decision() = ToProto(decision);
+  return response;
+}
+
+StatusOr<v1::ListDuplicatesResponse> Handlers::ListDuplicates(
+    const rpc::CallContext& call, const v1::ListDuplicatesRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const DuplicateQuery query, FromProto(request));
+  WINNOW_ASSIGN_OR_RETURN(const DuplicatePage page, store_.ListDuplicates(call.deadline, query));
+  return ToProto(query, page);
+}
+
+StatusOr<v1::GetCitationsResponse> Handlers::GetCitations(const rpc::CallContext& call,
+                                                          const v1::GetCitationsRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const Key key,
+                          KeyOf(request.namespace_(), request.original_id(), "original_id"));
+  WINNOW_ASSIGN_OR_RETURN(const Citations citations,
+                          store_.GetCitations(call.deadline, key.ns, key.id));
+  return ToProto(citations);
+}
+
+}  // namespace winnow::dedup

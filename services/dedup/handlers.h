@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/dedup/fingerprint.h"
+#include "services/dedup/store.h"
+#include "services/dedup/worker.h"
+#include "services/platform/clock.h"
+#include "services/platform/grpc/call.h"
+#include "services/platform/status.h"
+#include "winnow/dedup/v1/dedup_service.pb.h"
+
+namespace winnow::dedup {
+
+// One method per RPC of DedupService; its proto says what each does.
+class Handlers {
+ public:
+  Handlers(Store& store, Worker& worker, const WorkerParts& parts)
+      : store_(store), worker_(worker), parts_(parts) {}
+
+  void SubmitDocument(const rpc::CallContext& call, const v1::SubmitDocumentRequest& request,
+                      rpc::Completion<v1::SubmitDocumentResponse> done);
+  StatusOr<std::vector<v1::IngestDocumentsResponse>> IngestDocuments(
+      const rpc::CallContext& call, std::span<const v1::IngestDocumentsRequest> requests);
+  void CheckDocument(const rpc::CallContext& call, const v1::CheckDocumentRequest& request,
+                     rpc::Completion<v1::CheckDocumentResponse> done);
+  StatusOr<v1::CompareDocumentsResponse> CompareDocuments(
+      const rpc::CallContext& call, const v1::CompareDocumentsRequest& request);
+  StatusOr<v1::GetDecisionResponse> GetDecision(const rpc::CallContext& call,
+                                                const v1::GetDecisionRequest& request);
+  StatusOr<v1::ListDuplicatesResponse> ListDuplicates(const rpc::CallContext& call,
+                                                      const v1::ListDuplicatesRequest& request);
+  StatusOr<v1::GetCitationsResponse> GetCitations(const rpc::CallContext& call,
+                                                  const v1::GetCitationsRequest& request);
+
+ private:
+  // What a document that went undecided because the store is away is answered.
+  StatusOr<Decision> OrLetThrough(StatusOr<Decision> decision, const Decision& undecided) const;
+  Decision Undecided(const Document& document) const;
+
+  Store& store_;
+  Worker& worker_;
+  const WorkerParts& parts_;
+};
+
+}  // namespace winnow::dedup

@@ -1,0 +1,90 @@
+#include "services/dedup/namespace_window.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace winnow::dedup {
+namespace {
+
+// Long windows have longer segments, so that there are never too many of them.
+constexpr int kMostSegments = 512;
+
+index::WindowOptions OptionsOf(const Policy& policy, uint16_t segment_entries) {
+  return {.floor = policy.candidate_floor,
+          .segment_span = std::max<Micros>(std::chrono::hours(1), policy.window / kMostSegments),
+          .segment_entries = segment_entries};
+}
+
+}  // namespace
+
+NamespaceWindow::NamespaceWindow(const TextRules& rules, const Policy& policy, int64_t position,
+                                 uint16_t segment_entries)
+    : rules_(rules),
+      policy_(policy),
+      loaded_window_(policy.window),
+      index_(OptionsOf(policy, segment_entries)),
+      position_(position),
+      trial_position_(position) {}
+
+bool NamespaceWindow::Apply(const Policy& policy) {
+  if (policy == policy_) return true;
+  if (policy.window > loaded_window_ || policy.candidate_floor != policy_.candidate_floor) {
+    return false;
+  }
+  policy_ = policy;
+  return true;
+}
+
+uint32_t NamespaceWindow::ChannelNumber(std::string_view channel) {
+  const auto next = static_cast<uint32_t>(channels_.size());
+  return channels_.try_emplace(std::string(channel), next).first->second;
+}
+
+void NamespaceWindow::Keep(const LogEntry& entry) {
+  const Fingerprint print = rules_.OfNormalized(entry.title, entry.lead, entry.canonical_url);
+  index::NewEntry next{entry.seq,
+                       entry.arrival_time,
+                       ChannelNumber(entry.channel),
+                       print.url_hash,
+                       print.title_hash,
+                       print.title,
+                       print.lead,
+                       {}};
+  std::vector<index::Token> root_title;
+  if (!entry.is_root()) {
+    root_title = rules_.order().TokensOf(entry.root_title);
+    next.root = index::Root{entry.root_seq, ChannelNumber(entry.root_channel), root_title};
+  }
+  index_.Append(next);
+  position_ = trial_position_ = entry.seq;
+  last_arrival_ = trial_arrival_ = entry.arrival_time;
+}
+
+Judgement NamespaceWindow::Judge(const Fingerprint& print, std::string_view channel, Time arrival) {
+  return dedup::Judge(print, ChannelNumber(channel), arrival, index_, policy_, scratch_);
+}
+
+void NamespaceWindow::Append(int64_t seq, const Fingerprint& print, std::string_view channel,
+                             Time arrival, const Judgement& judged) {
+  index::NewEntry next{
+      seq,        arrival, ChannelNumber(channel), print.url_hash, print.title_hash, print.title,
+      print.lead, {}};
+  if (judged.is_duplicate()) next.root = index_.root(judged.candidates.front().ref);
+  index_.Append(next);
+  trial_position_ = seq;
+  trial_arrival_ = arrival;
+}
+
+void NamespaceWindow::KeepTrial() {
+  position_ = trial_position_;
+  last_arrival_ = trial_arrival_;
+  Expire();
+}
+
+void NamespaceWindow::TakeBackTrial() {
+  index_.RemoveAfter(position_);
+  trial_position_ = position_;
+  trial_arrival_ = last_arrival_;
+}
+
+}  // namespace winnow::dedup

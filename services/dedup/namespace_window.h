@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "services/dedup/fingerprint.h"
+#include "services/dedup/judge.h"
+#include "services/dedup/log_entry.h"
+#include "services/dedup/policy.h"
+
+namespace winnow::dedup {
+
+// A namespace's window in memory, as of a position in its log. What was committed by anybody is
+// kept; a batch of its own is appended on trial, and stays only when it was committed too.
+class NamespaceWindow {
+ public:
+  // Holds nothing yet of what comes after `position`. `segment_entries`: how much of it Shorten
+  // forgets at once, at most 60,000.
+  NamespaceWindow(const TextRules& rules, const Policy& policy, int64_t position,
+                  uint16_t segment_entries);
+
+  const Policy& policy() const { return policy_; }
+  // Takes the policy over. False when the window was loaded for a narrower one: load it anew.
+  bool Apply(const Policy& policy);
+
+  // Everything up to this seq is in, as far as it is within the window.
+  int64_t position() const { return position_; }
+  // A committed entry; seqs ascend.
+  void Keep(const LogEntry& entry);
+  // There is nothing up to `position` that was not kept.
+  void Reach(int64_t position) { position_ = trial_position_ = position; }
+
+  Judgement Judge(const Fingerprint& print, std::string_view channel, Time arrival);
+
+  // A document of the batch on trial, with what was judged of it just now.
+  void Append(int64_t seq, const Fingerprint& print, std::string_view channel, Time arrival,
+              const Judgement& judged);
+  // The batch was committed, or was not.
+  void KeepTrial();
+  void TakeBackTrial();
+
+  size_t size() const { return index_.size(); }
+  size_t bytes() const { return index_.bytes(); }
+  // Arrival of the newest entry ever kept; Time::min() when there was none.
+  Time last_arrival() const { return last_arrival_; }
+  // Forgets what no document that arrives from now on can meet.
+  void Expire() { index_.Expire(last_arrival_ - policy_.window); }
+  // Forgets the oldest part of the window to save memory. False when there is too little left.
+  bool Shorten() { return index_.DropOldestSegment(); }
+  // Channels are numbered as they come; after this many it is time to load the window anew.
+  bool has_too_many_channels() const { return channels_.size() > kMostChannels; }
+
+ private:
+  static constexpr size_t kMostChannels = 100'000;
+
+  uint32_t ChannelNumber(std::string_view channel);
+
+  const TextRules& rules_;
+  Policy policy_;
+  Micros loaded_window_;  // what Load asked the store for
+  index::WindowIndex index_;
+  index::ProbeScratch scratch_;
+  std::unordered_map<std::string, uint32_t> channels_;
+  int64_t position_;
+  int64_t trial_position_;
+  Time last_arrival_ = Time::min();
+  Time trial_arrival_ = Time::min();
+};
+
+}  // namespace winnow::dedup

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "services/platform/grpc/target.h"
+#include "services/platform/platform.h"
+#include "services/platform/postgres/migrate.h"
+
+namespace winnow::dedup {
+
+// Dedup as a row of services/app/targets.cc.
+rpc::Target MakeDedupTarget(Platform& platform);
+
+pg::Migrations DedupMigrations();
+
+}  // namespace winnow::dedup

@@ -1,0 +1,162 @@
+#include "services/dedup/store_log.h"
+
+#include "services/dedup/store_rows.h"
+
+namespace winnow::dedup {
+namespace {
+
+constexpr pg::Statement kReadPolicy = {
+    "dedup.read_policy",
+    "SELECT version, window_us, token_threshold, candidate_floor, chain_floor, same_channel"
+    " FROM dedup.policies WHERE namespace = $1 ORDER BY version DESC LIMIT 1"};
+
+constexpr pg::Statement kInsertPolicy = {
+    "dedup.insert_policy",
+    "INSERT INTO dedup.policies (namespace, version, window_us, token_threshold, candidate_floor,"
+    " chain_floor, same_channel) VALUES ($1, $2, $3, $4, $5, $6, $7)"};
+
+constexpr pg::Statement kReadEntries = {
+    "dedup.read_entries",
+    "SELECT e.seq, e.document_id, e.channel, e.title, e.lead, e.canonical_url, e.publish_time,"
+    " e.arrival_time, e.root_seq, r.channel, r.title FROM dedup.entries e"
+    " LEFT JOIN dedup.entries r ON r.namespace = e.namespace AND r.seq = e.root_seq"
+    "   AND e.root_seq <> e.seq"
+    " WHERE e.namespace = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"};
+
+constexpr pg::Statement kEntryFrom = {
+    "dedup.entry_from",
+    "SELECT seq, arrival_time FROM dedup.entries WHERE namespace = $1 AND seq >= $2"
+    " ORDER BY seq LIMIT 1"};
+
+constexpr pg::Statement kLastArrival = {
+    "dedup.last_arrival",
+    "SELECT arrival_time FROM dedup.entries WHERE namespace = $1 ORDER BY seq DESC LIMIT 1"};
+
+// Joined, not = ANY: a generic plan would compare every row of a new table with every element.
+constexpr pg::Statement kReadDecisions = {
+    "dedup.read_decisions", "SELECT " WINNOW_DEDUP_DECISION_COLUMNS
+                            " FROM unnest($2::text[]) AS wanted(id)"
+                            " JOIN dedup.decisions ON namespace = $1 AND document_id = wanted.id"};
+
+constexpr pg::Statement kReadNames = {
+    "dedup.read_names",
+    "SELECT e.seq, e.document_id, e.channel FROM unnest($2::bigint[]) AS wanted(seq)"
+    " JOIN dedup.entries e ON e.namespace = $1 AND e.seq = wanted.seq"};
+
+constexpr pg::Statement kHasEntry = {
+    "dedup.has_entry",
+    "SELECT 1 FROM dedup.entries WHERE namespace = $1 AND seq = $2 AND document_id = $3"};
+
+constexpr pg::Statement kReadNamespaces = {
+    "dedup.read_namespaces",
+    "SELECT stream FROM dedup.log_streams ORDER BY last_arrival DESC, stream LIMIT $1"};
+
+LogEntry EntryOf(const pqxx::row& row) {
+  LogEntry entry;
+  entry.seq = row[0].as<int64_t>();
+  entry.document_id = row[1].c_str();
+  entry.channel = row[2].c_str();
+  entry.title = row[3].c_str();
+  entry.lead = row[4].c_str();
+  entry.canonical_url = row[5].c_str();
+  entry.publish_time = pg::ToOptionalTime(row[6]);
+  entry.arrival_time = pg::ToTime(row[7]);
+  entry.root_seq = row[8].as<int64_t>();
+  if (!row[9].is_null()) entry.root_channel = row[9].c_str();
+  if (!row[10].is_null()) entry.root_title = row[10].c_str();
+  return entry;
+}
+
+}  // namespace
+
+std::optional<Policy> ReadPolicy(pg::Session& session, const std::string& ns) {
+  const pqxx::result rows = session.Execute(kReadPolicy, ns);
+  if (rows.empty()) return std::nullopt;
+  const pqxx::row row = rows[0];
+  Policy policy;
+  policy.version = row[0].as<int64_t>();
+  policy.window = Micros(row[1].as<int64_t>());
+  policy.token_threshold = row[2].as<double>();
+  policy.candidate_floor = row[3].as<double>();
+  policy.chain_floor = row[4].as<double>();
+  policy.same_channel = row[5].as<bool>();
+  return policy;
+}
+
+void InsertPolicy(pg::Session& session, const std::string& ns, const Policy& policy) {
+  session.Execute(kInsertPolicy, ns, policy.version, policy.window.count(), policy.token_threshold,
+                  policy.candidate_floor, policy.chain_floor, policy.same_channel);
+}
+
+std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,
+                                  int limit) {
+  std::vector<LogEntry> entries;
+  for (const auto& row : session.Execute(kReadEntries, ns, after, limit)) {
+    entries.push_back(EntryOf(row));
+  }
+  return entries;
+}
+
+int64_t FirstSeqSince(pg::Session& session, const std::string& ns, int64_t head, Time earliest) {
+  // Arrival never falls along seq. Everything before `low` is too early, everything from `high` on
+  // is not.
+  int64_t low = 1;
+  int64_t high = head + 1;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    const pqxx::result rows = session.Execute(kEntryFrom, ns, middle);
+    if (rows.empty() || pg::ToTime(rows[0][1]) >= earliest) {
+      high = middle;
+    } else {
+      low = rows[0][0].as<int64_t>() + 1;
+    }
+  }
+  return high;
+}
+
+std::optional<Time> LastArrival(pg::Session& session, const std::string& ns) {
+  const pqxx::result rows = session.Execute(kLastArrival, ns);
+  if (rows.empty()) return std::nullopt;
+  return pg::ToTime(rows[0][0]);
+}
+
+std::map<std::string, Decision> ReadDecisions(pg::Session& session, const std::string& ns,
+                                              const std::set<std::string>& ids) {
+  pg::Array wanted;
+  for (const std::string& id : ids) wanted.Add(id);
+  std::map<std::string, Decision> decisions;
+  std::vector<Decision*> incomplete;
+  for (const auto& row : session.Execute(kReadDecisions, ns, wanted)) {
+    Decision decision = DecisionOf(ns, row);
+    const std::string id = decision.document_id;
+    incomplete.push_back(&decisions.emplace(id, std::move(decision)).first->second);
+  }
+  AddCandidates(session, ns, incomplete);
+  return decisions;
+}
+
+std::map<int64_t, EntryName> ReadNames(pg::Session& session, const std::string& ns,
+                                       const std::set<int64_t>& seqs) {
+  std::map<int64_t, EntryName> names;
+  if (seqs.empty()) return names;
+  pg::Array wanted;
+  for (const int64_t seq : seqs) wanted.Add(seq);
+  for (const auto& row : session.Execute(kReadNames, ns, wanted)) {
+    names[row[0].as<int64_t>()] = {row[1].c_str(), row[2].c_str()};
+  }
+  return names;
+}
+
+bool HasEntry(pg::Session& session, const std::string& ns, int64_t seq, const std::string& id) {
+  return !session.Execute(kHasEntry, ns, seq, id).empty();
+}
+
+std::vector<std::string> ReadNamespaces(pg::Session& session, int limit) {
+  std::vector<std::string> namespaces;
+  for (const auto& row : session.Execute(kReadNamespaces, limit)) {
+    namespaces.emplace_back(row[0].c_str());
+  }
+  return namespaces;
+}
+
+}  // namespace winnow::dedup

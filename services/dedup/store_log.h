@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/dedup/decision.h"
+#include "services/dedup/log_entry.h"
+#include "services/dedup/policy.h"
+#include "services/platform/postgres/session.h"
+
+// The log of a namespace as its writers and followers read and extend it. Statements throw pqxx
+// exceptions, which the pool turns into Status.
+namespace winnow::dedup {
+
+// The policy in force, if the namespace has any.
+std::optional<Policy> ReadPolicy(pg::Session& session, const std::string& ns);
+void InsertPolicy(pg::Session& session, const std::string& ns, const Policy& policy);
+
+// Committed entries after `after` in order of seq, at most `limit`.
+std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,
+                                  int limit);
+
+// Where a window begins: the first seq that arrived at `earliest` or later, found by halving
+// between the ends of the log; head + 1 when none did.
+int64_t FirstSeqSince(pg::Session& session, const std::string& ns, int64_t head, Time earliest);
+// Arrival of the newest entry; none for an empty log.
+std::optional<Time> LastArrival(pg::Session& session, const std::string& ns);
+
+// Decisions that are stored, by document id.
+std::map<std::string, Decision> ReadDecisions(pg::Session& session, const std::string& ns,
+                                              const std::set<std::string>& ids);
+std::map<int64_t, EntryName> ReadNames(pg::Session& session, const std::string& ns,
+                                       const std::set<int64_t>& seqs);
+bool HasEntry(pg::Session& session, const std::string& ns, int64_t seq, const std::string& id);
+
+// A document that was decided just now.
+struct Decided {
+  LogEntry entry;
+  Decision decision;
+  std::string url;
+  bool is_item = false;     // whoever waits for items is told by an event
+  std::string traceparent;  // of the call that brought it
+};
+
+// Extends the log: entries, decisions with their candidates, and events, by one statement each.
+void InsertDecided(pg::Session& session, const std::string& ns, std::span<const Decided> decided);
+
+// Namespaces that were written last, newest first.
+std::vector<std::string> ReadNamespaces(pg::Session& session, int limit);
+
+}  // namespace winnow::dedup

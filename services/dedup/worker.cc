@@ -1,0 +1,180 @@
+#include "services/dedup/worker.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "services/platform/grpc/rpc_status.h"
+#include "services/platform/log.h"
+
+namespace winnow::dedup {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Namespaces decided at once: each needs a connection for its log, and their work is mostly there.
+constexpr int kThreads = 4;
+// Documents of one namespace that may wait.
+constexpr size_t kMostWaiting = 20'000;
+// Namespaces with a window in memory; of more, the one that was idle the longest gives way.
+constexpr size_t kMostNamespaces = 1'000;
+constexpr int kMostLoadedAtStart = 100;
+constexpr std::chrono::seconds kStartTime(5);
+constexpr std::chrono::seconds kLoadTime(30);
+constexpr std::chrono::milliseconds kRetryAfter(250);
+
+}  // namespace
+
+Worker::Worker(const WorkerParts& parts, Metrics& metrics) : parts_(parts) {
+  gauges_.push_back(metrics.AddGauge("winnow_dedup_waiting_documents",
+                                     "Documents that wait for a decision.", {},
+                                     [this] { return static_cast<double>(waiting()); }));
+  gauges_.push_back(metrics.AddGauge(
+      "winnow_dedup_window_documents", "Documents in memory that later ones are compared with.", {},
+      [&memory = parts_.memory] { return static_cast<double>(memory.documents.load()); }));
+}
+
+Worker::~Worker() { Stop(); }
+
+void Worker::Start() {
+  RequestLoads();
+  for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Run(); });
+}
+
+// Without it the first document of each namespace would wait for its window.
+void Worker::RequestLoads() {
+  const auto read = [](pg::Session& session) -> StatusOr<std::vector<std::string>> {
+    return ReadNamespaces(session, kMostLoadedAtStart);
+  };
+  const auto namespaces = parts_.reads.Read(steady_clock::now() + kStartTime, read);
+  if (!namespaces.ok()) {
+    log::Warn("dedup windows are loaded when they are asked for: the store is away",
+              {{"error", Message(namespaces.status())}});
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  for (const std::string& ns : *namespaces) {
+    Lane& lane = *LaneFor(ns);
+    lane.is_to_load = true;
+    MakeReady(lane);
+  }
+}
+
+void Worker::Stop() {
+  std::vector<Job> left;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& [ns, lane] : lanes_) {
+      for (std::deque<Job>* queue : {&lane->urgent, &lane->bulk}) {
+        std::move(queue->begin(), queue->end(), std::back_inserter(left));
+        queue->clear();
+      }
+    }
+    waiting_ = 0;
+  }
+  changed_.notify_all();
+  for (Job& job : left) job.Answer(rpc::ShuttingDown());
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Worker::Submit(std::vector<Job> jobs) {
+  std::vector<std::pair<Job, Status>> refused;
+  {
+    std::lock_guard lock(mutex_);
+    for (Job& job : jobs) {
+      Lane* lane = stopping_ ? nullptr : LaneFor(job.document.ns);
+      if (lane == nullptr || lane->urgent.size() + lane->bulk.size() >= kMostWaiting) {
+        refused.emplace_back(std::move(job),
+                             stopping_ ? rpc::ShuttingDown()
+                                       : Overloaded("dedup's queue of the namespace", kRetryAfter));
+        continue;
+      }
+      (job.is_urgent ? lane->urgent : lane->bulk).push_back(std::move(job));
+      ++waiting_;
+      MakeReady(*lane);
+    }
+  }
+  changed_.notify_all();
+  for (auto& [job, status] : refused) job.Answer(status);
+}
+
+size_t Worker::waiting() const {
+  std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+// With the lock held. Null when all namespaces that fit are in use.
+Worker::Lane* Worker::LaneFor(const std::string& ns) {
+  const auto known = lanes_.find(ns);
+  if (known != lanes_.end()) return known->second.get();
+  if (lanes_.size() >= kMostNamespaces) {
+    auto idlest = lanes_.end();
+    for (auto at = lanes_.begin(); at != lanes_.end(); ++at) {
+      if (at->second->is_busy || at->second->is_ready) continue;
+      if (idlest == lanes_.end() || at->second->used < idlest->second->used) idlest = at;
+    }
+    if (idlest == lanes_.end()) return nullptr;
+    lanes_.erase(idlest);
+  }
+  return lanes_.emplace(ns, std::make_unique<Lane>(ns, parts_)).first->second.get();
+}
+
+void Worker::MakeReady(Lane& lane) {
+  if (lane.is_ready || lane.is_busy) return;
+  lane.is_ready = true;
+  ready_.push_back(&lane);
+}
+
+void Worker::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
+    if (stopping_) return;
+    Lane& lane = *ready_.front();
+    ready_.pop_front();
+    lane.is_ready = false;
+    lane.is_busy = true;
+    lane.used = ++uses_;
+    std::vector<Job> jobs = TakeJobs(lane);
+    const bool is_to_load = std::exchange(lane.is_to_load, false);
+    lock.unlock();
+    ProcessAll(lane, std::move(jobs), is_to_load);
+    lock.lock();
+    lane.is_busy = false;
+    // Behind the others: a busy namespace does not keep them waiting.
+    if (!lane.urgent.empty() || !lane.bulk.empty()) MakeReady(lane);
+  }
+}
+
+// Those that somebody waits for go first.
+std::vector<Job> Worker::TakeJobs(Lane& lane) {
+  std::vector<Job> jobs;
+  const size_t limit = lane.decider.batch_limit();
+  for (std::deque<Job>* queue : {&lane.urgent, &lane.bulk}) {
+    while (!queue->empty() && jobs.size() < limit) {
+      jobs.push_back(std::move(queue->front()));
+      queue->pop_front();
+    }
+  }
+  waiting_ -= jobs.size();
+  return jobs;
+}
+
+void Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load) {
+  const auto now = steady_clock::now();
+  const auto late = std::stable_partition(jobs.begin(), jobs.end(),
+                                          [&](const Job& job) { return job.deadline > now; });
+  for (auto job = late; job != jobs.end(); ++job) {
+    job->Answer(DeadlineExceeded("dedup's queue was longer than the call's deadline"));
+  }
+  jobs.erase(late, jobs.end());
+  if (!jobs.empty()) {
+    lane.decider.Process(jobs);
+  } else if (is_to_load) {
+    const Status loaded = lane.decider.Load(now + kLoadTime);
+    if (!loaded.ok()) log::Warn("dedup window not loaded yet", {{"error", Message(loaded)}});
+  }
+}
+
+}  // namespace winnow::dedup

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/dedup/worker_decider.h"
+#include "services/dedup/worker_job.h"
+#include "services/dedup/worker_parts.h"
+
+namespace winnow::dedup {
+
+// Collects documents that wait for a decision, and has each namespace's decided in batches: one at
+// a time per namespace, several namespaces at once.
+class Worker {
+ public:
+  Worker(const WorkerParts& parts, Metrics& metrics);
+  ~Worker();  // stops
+
+  // Starts deciding, and loads the windows of the namespaces that were written last.
+  void Start();
+  // What waits is refused. Later submissions are too.
+  void Stop();
+
+  // Hands the documents over, in order; each is answered by its `done`, which may be called before
+  // this returns. Refused at once (RESOURCE_EXHAUSTED) where the queue of the namespace is full.
+  void Submit(std::vector<Job> jobs);
+
+  size_t waiting() const;
+
+ private:
+  struct Lane {
+    Lane(const std::string& ns, const WorkerParts& parts) : decider(ns, parts) {}
+    NamespaceDecider decider;  // of the thread that has made the lane busy
+    std::deque<Job> urgent;
+    std::deque<Job> bulk;
+    bool is_busy = false;
+    bool is_ready = false;  // it is in ready_
+    bool is_to_load = false;
+    uint64_t used = 0;  // when last, by count
+  };
+
+  Lane* LaneFor(const std::string& ns);
+  void MakeReady(Lane& lane);
+  void RequestLoads();
+  void Run();
+  std::vector<Job> TakeJobs(Lane& lane);
+  void ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load);
+
+  const WorkerParts parts_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::unique_ptr<Lane>> lanes_;
+  std::deque<Lane*> ready_;
+  bool stopping_ = false;
+  uint64_t uses_ = 0;
+  size_t waiting_ = 0;
+  std::vector<std::thread> threads_;
+  std::vector<std::shared_ptr<void>> gauges_;  // last: they read the above
+};
+
+}  // namespace winnow::dedup

@@ -1,0 +1,119 @@
+#include "services/dedup/worker_batch.h"
+
+#include <algorithm>
+
+namespace winnow::dedup {
+
+Decision ToDecision(const Job& job, const Judgement& judged, const Policy& policy, Time arrival,
+                    Time now) {
+  Decision decision;
+  decision.ns = job.document.ns;
+  decision.document_id = job.document.id;
+  decision.channel = job.document.channel;
+  decision.verdict = judged.verdict;
+  decision.similarity = judged.similarity;
+  decision.stage = judged.stage;
+  decision.policy_version = policy.version;
+  decision.arrival_time = arrival;
+  decision.decide_time = now;
+  return decision;
+}
+
+void AddSeqs(const Judgement& judged, std::set<int64_t>& seqs) {
+  for (const JudgedCandidate& candidate : judged.candidates) {
+    seqs.insert(candidate.seq);
+    seqs.insert(candidate.root_seq);
+  }
+}
+
+Status AddNames(const Judgement& judged, const std::map<int64_t, EntryName>& names,
+                Decision& decision) {
+  for (const JudgedCandidate& candidate : judged.candidates) {
+    const auto name = names.find(candidate.seq);
+    const auto root = names.find(candidate.root_seq);
+    if (name == names.end() || root == names.end()) {
+      return Internal("the log of namespace " + decision.ns + " lacks entry " +
+                      std::to_string(name == names.end() ? candidate.seq : candidate.root_seq));
+    }
+    decision.candidates.push_back({name->second.document_id, root->second.document_id,
+                                   name->second.channel, candidate.scores, candidate.stage,
+                                   candidate.guards});
+  }
+  if (judged.is_duplicate()) decision.original_id = decision.candidates.front().original_id;
+  return OkStatus();
+}
+
+Status Batch::Run(pg::LogSession& log) {
+  ReadKnown(log.session());
+  JudgeNew(log);
+  WINNOW_RETURN_IF_ERROR(NameCandidates(log.session()));
+  InsertDecided(log.session(), ns_, decided_);
+  for (const Decided& one : decided_) {
+    known_.emplace(one.decision.document_id, one.decision);
+  }
+  decisions_.reserve(jobs_.size());
+  for (const Job* job : jobs_) decisions_.push_back(known_.at(job->document.id));
+  return OkStatus();
+}
+
+void Batch::ReadKnown(pg::Session& session) {
+  std::set<std::string> ids;
+  for (const Job* job : jobs_) ids.insert(job->document.id);
+  known_ = ReadDecisions(session, ns_, ids);
+}
+
+void Batch::JudgeNew(pg::LogSession& log) {
+  const Time now = log.arrival_time();
+  Time last = log.last_arrival();
+  std::set<std::string_view> begun;
+  std::vector<size_t> fresh;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const std::string& id = jobs_[i]->document.id;
+    if (!known_.contains(id) && begun.insert(id).second) fresh.push_back(i);
+  }
+  int64_t seq = fresh.empty() ? 0 : log.Append(static_cast<int64_t>(fresh.size()));
+  for (const size_t i : fresh) {
+    const Job& job = *jobs_[i];
+    // An import's own time, but never in the future, and never before what is there.
+    last = std::max(last, std::min(job.document.arrival_time.value_or(now), now));
+    Judgement judged = window_.Judge(job.print, job.document.channel, last);
+    window_.Append(seq, job.print, job.document.channel, last, judged);
+    Decided one;
+    one.entry.seq = seq;
+    one.entry.document_id = job.document.id;
+    one.entry.channel = job.document.channel;
+    one.entry.title = job.print.normalized_title;
+    one.entry.lead = job.lead;
+    one.entry.canonical_url = job.document.canonical_url;
+    one.entry.publish_time = job.document.publish_time;
+    one.entry.arrival_time = last;
+    one.entry.root_seq = judged.is_duplicate() ? judged.candidates.front().root_seq : seq;
+    one.decision = ToDecision(job, judged, window_.policy(), last, now);
+    one.decision.recorded = true;
+    one.url = job.document.url;
+    one.is_item = job.is_item;
+    one.traceparent = job.traceparent;
+    decided_.push_back(std::move(one));
+    judgements_.push_back(std::move(judged));
+    ++seq;
+  }
+  if (!fresh.empty()) log.RaiseArrival(last);
+}
+
+Status Batch::NameCandidates(pg::Session& session) {
+  std::set<int64_t> seqs;
+  for (const Judgement& judged : judgements_) AddSeqs(judged, seqs);
+  std::map<int64_t, EntryName> names;
+  for (const Decided& one : decided_) {
+    if (seqs.erase(one.entry.seq) > 0) {
+      names[one.entry.seq] = {one.entry.document_id, one.entry.channel};
+    }
+  }
+  names.merge(ReadNames(session, ns_, seqs));
+  for (size_t i = 0; i < decided_.size(); ++i) {
+    WINNOW_RETURN_IF_ERROR(AddNames(judgements_[i], names, decided_[i].decision));
+  }
+  return OkStatus();
+}
+
+}  // namespace winnow::dedup

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/dedup/namespace_window.h"
+#include "services/dedup/store_log.h"
+#include "services/dedup/worker_job.h"
+#include "services/platform/postgres/log_transaction.h"
+
+namespace winnow::dedup {
+
+// Decides the documents of one transaction, in order, under the lock of their namespace's log. Made
+// afresh for each try of the transaction.
+class Batch {
+ public:
+  Batch(const std::string& ns, std::span<Job* const> jobs, NamespaceWindow& window)
+      : ns_(ns), jobs_(jobs), window_(window) {}
+
+  // With the window up to date. Appends to the log what was not decided before.
+  Status Run(pg::LogSession& log);
+
+  // The decision of each job, once Run was OK.
+  const std::vector<Decision>& decisions() const { return decisions_; }
+  // What Run appended.
+  const std::vector<Decided>& decided() const { return decided_; }
+
+ private:
+  void ReadKnown(pg::Session& session);
+  void JudgeNew(pg::LogSession& log);
+  Status NameCandidates(pg::Session& session);
+
+  const std::string& ns_;
+  std::span<Job* const> jobs_;
+  NamespaceWindow& window_;
+  std::map<std::string, Decision> known_;  // by id: decided before, or earlier in this batch
+  std::vector<Judgement> judgements_;      // of decided_, by place
+  std::vector<Decided> decided_;
+  std::vector<Decision> decisions_;
+};
+
+// The decision that a judgement amounts to, but for the names of candidates.
+Decision ToDecision(const Job& job, const Judgement& judged, const Policy& policy, Time arrival,
+                    Time now);
+
+// The seqs that a judgement speaks of.
+void AddSeqs(const Judgement& judged, std::set<int64_t>& seqs);
+// Fills in candidates and original by the names of their seqs. Error: INTERNAL when one is missing.
+Status AddNames(const Judgement& judged, const std::map<int64_t, EntryName>& names,
+                Decision& decision);
+
+}  // namespace winnow::dedup

@@ -1,0 +1,199 @@
+#include "services/dedup/worker_decider.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "services/platform/postgres/log_transaction.h"
+
+namespace winnow::dedup {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How long a transaction should hold the lock of its log: a caller of another instance waits.
+constexpr milliseconds kLockTime(10);
+constexpr size_t kLeastBatch = 100;
+constexpr size_t kMostBatch = pg::kMostRowsAppended;
+// A document that somebody waits for goes on undecided after this long.
+constexpr milliseconds kUrgentTime(2'000);
+constexpr milliseconds kBulkTime(15'000);
+// Transactions that may find the window out of date, one after the other.
+constexpr int kRounds = 4;
+
+pg::Stream StreamOf(const std::string& ns) { return {kSchema, ns}; }
+
+// The most that any of these waits, and no more than the worker ever gives.
+Deadline DeadlineOf(const std::vector<Job*>& jobs) {
+  Deadline latest = Deadline::min();
+  bool is_urgent = false;
+  for (const Job* job : jobs) {
+    latest = std::max(latest, job->deadline);
+    is_urgent = is_urgent || job->is_urgent;
+  }
+  return std::min(latest, steady_clock::now() + (is_urgent ? kUrgentTime : kBulkTime));
+}
+
+}  // namespace
+
+void NamespaceDecider::Process(std::vector<Job>& jobs) {
+  try {
+    DecideAndCheck(jobs);
+  } catch (const std::exception& error) {
+    // What the window holds now is anybody's guess. Whoever waits must not wait for ever.
+    window_.reset();
+    is_current_ = false;
+    const Status failed = Internal(std::string("dedup batch of ") + ns_ + ": " + error.what());
+    for (Job& job : jobs) {
+      if (!job.is_answered()) job.Answer(failed);
+    }
+  }
+}
+
+void NamespaceDecider::DecideAndCheck(std::vector<Job>& jobs) {
+  Jobs remembered;
+  Jobs checked;
+  for (Job& job : jobs) (job.is_remembered ? remembered : checked).push_back(&job);
+  if (!remembered.empty()) Decide(remembered);
+  if (!checked.empty()) Check(checked);
+}
+
+void NamespaceDecider::Decide(const Jobs& jobs) {
+  const Deadline deadline = DeadlineOf(jobs);
+  Status status;
+  for (int round = 0; round < kRounds; ++round) {
+    Need need = Need::kNothing;
+    status = Load(deadline);
+    if (status.ok()) status = DecideOnce(jobs, deadline, need);
+    if (status.ok()) return;
+    if (window_) window_->TakeBackTrial();
+    if (need == Need::kNothing) break;
+    is_current_ = false;
+    if (need == Need::kReload) window_.reset();
+  }
+  for (Job* job : jobs) job->Answer(status);
+}
+
+Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& need) {
+  std::optional<Batch> batch;
+  steady_clock::time_point locked;
+  const auto body = [&](pg::LogSession& log) -> Status {
+    // It may be the second time: what the first one did was rolled back.
+    window_->TakeBackTrial();
+    batch.reset();
+    locked = steady_clock::now();
+    std::optional<Policy> policy = ReadPolicy(log.session(), ns_);
+    if (!policy) {
+      policy = parts_.initial_policy;
+      InsertPolicy(log.session(), ns_, *policy);
+    }
+    need = FollowLog(log.session(), {log.head(), log.epoch()}, *policy);
+    if (need != Need::kNothing) {
+      return Unavailable(Reason::kStoreUnavailable, "the window of the namespace changes",
+                         kLockTime);
+    }
+    batch.emplace(ns_, jobs, *window_);
+    return batch->Run(log);
+  };
+  const auto settled = [&](pg::Session& session) -> StatusOr<bool> {
+    if (!batch || batch->decided().empty()) return true;
+    const LogEntry& first = batch->decided().front().entry;
+    return HasEntry(session, ns_, first.seq, first.document_id);
+  };
+  const auto result = pg::LogTransaction::Run(parts_.logs, StreamOf(ns_), deadline, body, settled);
+  if (!result.ok()) return result.status();
+  // What others appended since, if the commit was settled late, comes after this position.
+  window_->KeepTrial();
+  KeepWithinMemory();
+  Adapt(batch->decided().size(), steady_clock::now() - locked);
+  if (!batch->decided().empty()) parts_.committed();
+  Count(batch->decided());
+  for (size_t i = 0; i < jobs.size(); ++i) jobs[i]->Answer(batch->decisions()[i]);
+  return OkStatus();
+}
+
+void NamespaceDecider::Check(const Jobs& jobs) {
+  const Deadline deadline = DeadlineOf(jobs);
+  StatusOr<std::vector<Decision>> decisions = std::vector<Decision>();
+  for (int round = 0; round < kRounds; ++round) {
+    Need need = Need::kNothing;
+    if (Status status = Load(deadline); !status.ok()) {
+      decisions = status;
+      break;
+    }
+    decisions = parts_.reads.Read(
+        deadline, [&](pg::Session& session) { return CheckOnce(session, jobs, need); });
+    if (need == Need::kNothing) break;
+    is_current_ = false;
+    if (need == Need::kReload) window_.reset();
+  }
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i]->Answer(decisions.ok() ? StatusOr<Decision>((*decisions)[i]) : decisions.status());
+  }
+}
+
+StatusOr<std::vector<Decision>> NamespaceDecider::CheckOnce(pg::Session& session, const Jobs& jobs,
+                                                            Need& need) {
+  // Without the lock: what is read is the log up to some commit, and never less than before.
+  WINNOW_ASSIGN_OR_RETURN(const pg::Head head, pg::ReadHead(session, StreamOf(ns_)));
+  need = FollowLog(session, head, ReadPolicy(session, ns_).value_or(parts_.initial_policy));
+  if (need != Need::kNothing) {
+    return Unavailable(Reason::kStoreUnavailable, "the window of the namespace changes", kLockTime);
+  }
+  std::set<std::string> ids;
+  for (const Job* job : jobs) ids.insert(job->document.id);
+  const std::map<std::string, Decision> known = ReadDecisions(session, ns_, ids);
+  std::vector<Decision> decisions;
+  std::vector<Judgement> judgements(jobs.size());
+  std::set<int64_t> seqs;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto stored = known.find(jobs[i]->document.id);
+    decisions.push_back(stored != known.end() ? stored->second
+                                              : JudgeAlone(*jobs[i], judgements[i]));
+    AddSeqs(judgements[i], seqs);
+  }
+  const std::map<int64_t, EntryName> names = ReadNames(session, ns_, seqs);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    WINNOW_RETURN_IF_ERROR(AddNames(judgements[i], names, decisions[i]));
+  }
+  return decisions;
+}
+
+Decision NamespaceDecider::JudgeAlone(const Job& job, Judgement& judged) {
+  const Time now = parts_.clock.Now();
+  const Time given = std::min(job.document.arrival_time.value_or(now), now);
+  const Time arrival = std::max(window_->last_arrival(), given);
+  judged = window_->Judge(job.print, job.document.channel, arrival);
+  return ToDecision(job, judged, window_->policy(), arrival, now);
+}
+
+void NamespaceDecider::Adapt(size_t documents, steady_clock::duration elapsed) {
+  parts_.metrics.batch_seconds.Observe(std::chrono::duration<double>(elapsed).count());
+  parts_.metrics.batch_documents.Observe(static_cast<double>(documents));
+  if (elapsed > kLockTime) {
+    batch_limit_ = std::max(kLeastBatch, batch_limit_ * 4 / 5);
+  } else if (documents >= batch_limit_ * 9 / 10) {
+    batch_limit_ = std::min(kMostBatch, batch_limit_ + batch_limit_ / 10);
+  }
+}
+
+void NamespaceDecider::Count(std::span<const Decided> decided) {
+  for (const Decided& one : decided) {
+    switch (one.decision.stage) {
+      case Stage::kNone:
+        parts_.metrics.unique.Increment();
+        break;
+      case Stage::kUrl:
+        parts_.metrics.by_url.Increment();
+        break;
+      case Stage::kExact:
+        parts_.metrics.by_title.Increment();
+        break;
+      case Stage::kToken:
+        parts_.metrics.by_tokens.Increment();
+        break;
+    }
+  }
+}
+
+}  // namespace winnow::dedup

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/dedup/namespace_window.h"
+#include "services/dedup/worker_batch.h"
+#include "services/dedup/worker_job.h"
+#include "services/dedup/worker_parts.h"
+
+namespace winnow::dedup {
+
+// Decides the documents of one namespace: holds its window in memory and keeps it in step with the
+// namespace's log. Used by one thread at a time.
+class NamespaceDecider {
+ public:
+  NamespaceDecider(std::string ns, const WorkerParts& parts);
+  ~NamespaceDecider();
+  NamespaceDecider(const NamespaceDecider&) = delete;
+  NamespaceDecider& operator=(const NamespaceDecider&) = delete;
+
+  // Answers every job. At most batch_limit() of them.
+  void Process(std::vector<Job>& jobs);
+  // Brings the window up to date before anybody asks. An error is met again, and told, by whoever
+  // asks next.
+  Status Load(Deadline deadline);
+
+  // How many documents a transaction should have to hold the lock about kLockTime at most.
+  size_t batch_limit() const { return batch_limit_; }
+
+ private:
+  // What has to be done outside of the lock before a transaction can go on.
+  enum class Need { kNothing, kCatchUp, kReload };
+  using Jobs = std::vector<Job*>;
+
+  void Decide(const Jobs& jobs);
+  Status DecideOnce(const Jobs& jobs, Deadline deadline, Need& need);
+  void DecideAndCheck(std::vector<Job>& jobs);
+  void Check(const Jobs& jobs);
+  StatusOr<std::vector<Decision>> CheckOnce(pg::Session& session, const Jobs& jobs, Need& need);
+  Decision JudgeAlone(const Job& job, Judgement& judged);
+  Need FollowLog(pg::Session& session, const pg::Head& head, const Policy& policy);
+  Status Open(Deadline deadline);
+  StatusOr<bool> ReadPage(Deadline deadline);
+  void KeepWithinMemory();
+  void Adapt(size_t documents, std::chrono::steady_clock::duration elapsed);
+  void Count(std::span<const Decided> decided);
+
+  const std::string ns_;
+  const WorkerParts& parts_;
+  std::optional<NamespaceWindow> window_;
+  std::string epoch_;        // of the history that the window was read from
+  bool is_current_ = false;  // false: there may be more to read than a transaction should
+  size_t batch_limit_ = 250;
+  int64_t counted_documents_ = 0;  // what of the shared budget is this window's
+};
+
+}  // namespace winnow::dedup

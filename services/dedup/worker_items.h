@@ -1,0 +1,49 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/dedup/fingerprint.h"
+#include "services/dedup/worker.h"
+#include "winnow/events/v1/events.pb.h"
+
+namespace winnow::dedup {
+
+// Reads items from CollectorService: one answer an id, in order. NOT_FOUND where there is none.
+using FetchItems = std::function<StatusOr<std::vector<StatusOr<Document>>>(
+    const std::vector<std::string>& ids, const std::string& traceparent)>;
+
+// Consumes ItemCollected: reads the items, has them decided, and lets the events say what became
+// of each.
+class ItemConsumer {
+ public:
+  ItemConsumer(Worker& worker, const TextRules& rules) : worker_(worker), rules_(rules) {}
+
+  // Until then events come again later.
+  void SetFetch(FetchItems fetch);
+  // A status for each envelope, as events::Consumer asks.
+  std::vector<Status> Deliver(std::span<const winnow::events::v1::Envelope> envelopes);
+  // Ends waiting between tries.
+  void Stop();
+
+ private:
+  StatusOr<std::vector<StatusOr<Document>>> FetchWithRetries(const std::vector<std::string>& ids,
+                                                             const std::string& traceparent);
+  bool WaitBeforeTry(int tries);
+
+  Worker& worker_;
+  const TextRules& rules_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  FetchItems fetch_;
+};
+
+// The job of an accepted document, but for who waits for it.
+Job JobOf(Document document, const TextRules& rules, Deadline deadline);
+
+}  // namespace winnow::dedup

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "services/dedup/decision.h"
+#include "services/dedup/document.h"
+#include "services/dedup/fingerprint.h"
+#include "services/platform/clock.h"
+#include "services/platform/status.h"
+
+namespace winnow::dedup {
+
+// A document that waits for its decision.
+struct Job {
+  Document document;  // accepted
+  Fingerprint print;
+  std::string lead;  // normalised
+  // False for CheckDocument: decided as the namespace stands, and not remembered.
+  bool is_remembered = true;
+  // Goes before those that came in bulk.
+  bool is_urgent = false;
+  // Whoever waits for the item is told of the decision by an event.
+  bool is_item = false;
+  std::string traceparent;
+  // When nobody waits any more; what is not begun by then is not done.
+  Deadline deadline;
+  // Called once, from any thread, by Answer.
+  std::function<void(StatusOr<Decision>)> done;
+
+  bool is_answered() const { return done == nullptr; }
+  void Answer(StatusOr<Decision> decision) { std::exchange(done, nullptr)(std::move(decision)); }
+};
+
+}  // namespace winnow::dedup

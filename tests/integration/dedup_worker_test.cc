@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "tests/support/collector.h"
+#include "tests/support/dedup.h"
+#include "tests/support/eventually.h"
+
+namespace winnow::dedup {
+namespace {
+
+using test::DedupInstance;
+using test::NewDocument;
+
+std::string Story(int number) { return test::StoryTitle(number); }
+// The same in other words, as newsrooms go.
+std::string Retold(int number) { return "[속보] " + Story(number) + "…"; }
+
+class DedupWorker : public ::testing::Test {
+ protected:
+  const std::string url_ = test::NewDedupDatabase();
+};
+
+TEST_F(DedupWorker, TheFirstArrivalIsTheOriginal) {
+  DedupInstance instance(url_);
+  const auto first = instance.SubmitOne(NewDocument("a", "one", Story(1)));
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->verdict, Verdict::kUnique);
+  EXPECT_TRUE(first->recorded);
+  const auto second = instance.SubmitOne(NewDocument("b", "two", Retold(1)));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->verdict, Verdict::kDuplicate);
+  EXPECT_EQ(second->original_id, "a");
+  EXPECT_EQ(second->stage, Stage::kExact);
+  ASSERT_EQ(second->candidates.size(), 1U);
+  EXPECT_EQ(second->candidates[0].document_id, "a");
+  EXPECT_EQ(second->candidates[0].channel, "one");
+  EXPECT_GE(second->arrival_time, first->arrival_time);
+}
+
+TEST_F(DedupWorker, ADocumentSubmittedAgainKeepsItsFirstDecision) {
+  DedupInstance instance(url_);
+  ASSERT_TRUE(instance.SubmitOne(NewDocument("a", "one", Story(1))).ok());
+  const auto before = instance.SubmitOne(NewDocument("b", "two", Story(1)));
+  const auto after = instance.SubmitOne(NewDocument("b", "three", "아주 다른 이야기를 하는 글"));
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_EQ(after->original_id, "a");
+  EXPECT_EQ(after->channel, "two");
+  EXPECT_EQ(after->decide_time, before->decide_time);
+  ASSERT_EQ(after->candidates.size(), 1U);
+  EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT count(*) FROM dedup.entries"), 2);
+}
+
+TEST_F(DedupWorker, AnIdTwiceInOneBatchIsOneDocument) {
+  DedupInstance instance(url_);
+  const auto decisions =
+      instance.Submit({NewDocument("a", "one", Story(1)), NewDocument("a", "two", Story(2)),
+                       NewDocument("b", "two", Story(1))});
+  ASSERT_TRUE(decisions[0].ok() && decisions[1].ok() && decisions[2].ok());
+  EXPECT_EQ(decisions[1]->channel, "one");
+  EXPECT_EQ(decisions[2]->original_id, "a");
+  EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT head FROM dedup.log_streams"), 2);
+}
+
+TEST_F(DedupWorker, AStartedInstanceKnowsTheWindow) {
+  {
+    DedupInstance before(url_);
+    ASSERT_TRUE(before.SubmitOne(NewDocument("a", "one", Story(1))).ok());
+    ASSERT_TRUE(before.SubmitOne(NewDocument("b", "two", Story(1))).ok());
+  }
+  DedupInstance after(url_);
+  EXPECT_TRUE(test::Eventually([&] { return after.documents_in_memory() == 2; }))
+      << "loaded before anybody asks";
+  const auto decision = after.SubmitOne(NewDocument("c", "two", Retold(1)));
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_EQ(decision->original_id, "a");
+}
+
+TEST_F(DedupWorker, ImportedTimesMoveTheWindow) {
+  DedupInstance instance(url_);
+  const Time start = std::chrono::sys_days(std::chrono::year(2020) / 3 / 1);
+  const auto at = [&](const std::string& id, const std::string& channel, Micros after) {
+    Document document = NewDocument(id, channel, Story(1));
+    document.arrival_time = start + after;
+    return instance.SubmitOne(document).value();
+  };
+  EXPECT_EQ(at("a", "one", Micros(0)).arrival_time, start);
+  EXPECT_EQ(at("b", "two", std::chrono::hours(24)).original_id, "a") << "exactly a window old";
+  EXPECT_EQ(at("c", "one", std::chrono::hours(48) + Micros(1)).verdict, Verdict::kUnique);
+  // Time does not run backwards, and nothing arrives in the future.
+  EXPECT_EQ(at("d", "three", std::chrono::hours(1)).arrival_time,
+            start + std::chrono::hours(48) + Micros(1));
+  const Time now = SystemClock().Now();
+  EXPECT_LE(at("e", "four", std::chrono::hours(24 * 365'000)).arrival_time,
+            now + std::chrono::minutes(5));
+}
+
+TEST_F(DedupWorker, ACheckDecidesAndForgets) {
+  DedupInstance instance(url_);
+  Document unknown = NewDocument("", "two", Retold(1));
+  EXPECT_EQ(instance.Check(unknown)->verdict, Verdict::kUnique);
+  ASSERT_TRUE(instance.SubmitOne(NewDocument("a", "one", Story(1))).ok());
+  const auto checked = instance.Check(unknown);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->original_id, "a");
+  EXPECT_FALSE(checked->recorded);
+  EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT count(*) FROM dedup.decisions"), 1);
+  // What was decided is told, not found to repeat itself.
+  const auto known = instance.Check(NewDocument("a", "one", Story(1)));
+  ASSERT_TRUE(known.ok());
+  EXPECT_EQ(known->verdict, Verdict::kUnique);
+  EXPECT_TRUE(known->recorded);
+}
+
+TEST_F(DedupWorker, ACheckSeesWhatAnotherInstanceDecided) {
+  DedupInstance one(url_);
+  DedupInstance two(url_);
+  ASSERT_EQ(two.Check(NewDocument("", "two", Story(1)))->verdict, Verdict::kUnique);
+  ASSERT_TRUE(one.SubmitOne(NewDocument("a", "one", Story(1))).ok());
+  EXPECT_EQ(two.Check(NewDocument("", "two", Story(1)))->original_id, "a");
+}
+
+TEST_F(DedupWorker, NamespacesDoNotMeet) {
+  DedupInstance instance(url_);
+  Document other = NewDocument("a", "two", Story(1));
+  other.ns = "other";
+  ASSERT_TRUE(instance.SubmitOne(NewDocument("a", "one", Story(1))).ok());
+  EXPECT_EQ(instance.SubmitOne(other)->verdict, Verdict::kUnique);
+}
+
+TEST_F(DedupWorker, ANamespaceBeginsWithTheConfiguredPolicyAndKeepsIt) {
+  Policy narrow;
+  narrow.token_threshold = 0.9;
+  narrow.same_channel = true;
+  {
+    DedupInstance instance(url_, narrow);
+    ASSERT_TRUE(instance.SubmitOne(NewDocument("a", "one", Story(1))).ok());
+  }
+  DedupInstance later(url_, Policy());
+  const auto decision = later.SubmitOne(NewDocument("b", "one", Story(1)));
+  ASSERT_TRUE(decision.ok());
+  EXPECT_EQ(decision->original_id, "a") << "of the same channel";
+  EXPECT_EQ(decision->policy_version, 1);
+}
+
+TEST_F(DedupWorker, ANewPolicyIsTakenOverByRunningInstances) {
+  DedupInstance instance(url_);
+  ASSERT_TRUE(instance.SubmitOne(NewDocument("a", "one", Story(1))).ok());
+  for (const char* change :
+       {"same_channel = true, version = 2", "candidate_floor = 0.3, version = 3",
+        "window_us = window_us * 2, version = 4"}) {
+    test::RunSql(instance.pool(), std::string("UPDATE dedup.policies SET ") + change);
+    const auto decision = instance.SubmitOne(NewDocument(change, "one", Story(1)));
+    ASSERT_TRUE(decision.ok()) << decision.status();
+    EXPECT_EQ(decision->original_id, "a");
+  }
+  EXPECT_EQ(instance.SubmitOne(NewDocument("b", "one", Story(1)))->policy_version, 4);
+}
+
+TEST_F(DedupWorker, AWindowThatIsTooLargeIsShortened) {
+  DedupInstance instance(url_, {}, 1'200);
+  std::vector<Document> documents;
+  for (int i = 0; i < 2'500; ++i) {
+    documents.push_back(NewDocument(std::to_string(i), "one", Story(i)));
+  }
+  for (const auto& decision : instance.Submit(documents)) ASSERT_TRUE(decision.ok());
+  EXPECT_LE(instance.documents_in_memory(), 1'200);
+  EXPECT_GE(instance.documents_in_memory(), 500);
+  EXPECT_EQ(instance.SubmitOne(NewDocument("late", "two", Story(2'499)))->original_id, "2499");
+  EXPECT_EQ(instance.SubmitOne(NewDocument("early", "two", Story(0)))->verdict, Verdict::kUnique);
+}
+
+// Near-duplicate pairs are submitted at the same time to several instances, each pair split
+// between two of them: exactly one of each may pass.
+TEST_F(DedupWorker, OfPairsRacingOverInstancesExactlyOnePasses) {
+  constexpr int kInstances = 3;
+  constexpr int kPairs = 400;
+  std::vector<std::unique_ptr<DedupInstance>> instances;
+  for (int i = 0; i < kInstances; ++i) instances.push_back(std::make_unique<DedupInstance>(url_));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kInstances; ++i) {
+    threads.emplace_back([&, i] {
+      std::mt19937 random(static_cast<unsigned>(i));
+      std::vector<Document> batch;
+      for (int pair = 0; pair < kPairs; ++pair) {
+        for (const int side : {0, 1}) {
+          if ((pair + side) % kInstances != i) continue;
+          batch.push_back(NewDocument(std::to_string(pair) + (side == 0 ? "a" : "b"),
+                                      side == 0 ? "one" : "two",
+                                      side == 0 ? Story(pair) : Retold(pair)));
+        }
+        if (random() % 20 != 0 && pair + 1 != kPairs) continue;
+        for (const auto& decision : instances[static_cast<size_t>(i)]->Submit(std::move(batch))) {
+          EXPECT_TRUE(decision.ok()) << decision.status();
+        }
+        batch.clear();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  pg::Pool& pool = instances[0]->pool();
+  EXPECT_EQ(test::QueryNumber(pool, "SELECT count(*) FROM dedup.decisions"), 2 * kPairs);
+  EXPECT_EQ(test::QueryNumber(pool, "SELECT count(*) FROM dedup.decisions WHERE verdict = 1"),
+            kPairs);
+  EXPECT_EQ(test::DifferencesFromReplay(pool, "default"), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace winnow::dedup

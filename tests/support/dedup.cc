@@ -1,0 +1,144 @@
+#include "tests/support/dedup.h"
+
+#include <chrono>
+#include <stdexcept>
+
+#include "services/collector/service.h"
+#include "services/dedup/service.h"
+#include "services/dedup/service_text_rules.h"
+#include "services/dedup/worker_items.h"
+#include "services/platform/hash.h"
+#include "services/platform/postgres/migrate.h"
+#include "tests/support/postgres.h"
+
+namespace winnow::test {
+namespace {
+
+constexpr int kEverything = 1'000'000;
+
+Deadline Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(60); }
+
+void OrThrow(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+pg::PoolOptions PoolOf(const std::string& name, const std::string& url) {
+  return {.name = name, .url = url, .password = "", .connections = 4};
+}
+
+}  // namespace
+
+std::string NewDedupDatabase() {
+  return Postgres::Instance().NewDatabase("dedup", [](const std::string& url) {
+    Metrics metrics;
+    pg::Pool pool({.name = "migrate", .url = url, .password = "", .connections = 1}, metrics);
+    OrThrow(pg::Migrate(pool, collector::CollectorMigrations(), Soon()));
+    OrThrow(pg::Migrate(pool, dedup::DedupMigrations(), Soon()));
+  });
+}
+
+const dedup::TextRules& BuiltInTextRules() {
+  static const dedup::TextRules rules = dedup::LoadTextRules().value();
+  return rules;
+}
+
+dedup::Document NewDocument(const std::string& id, const std::string& channel,
+                            const std::string& title) {
+  dedup::Document document;
+  document.ns = "default";
+  document.id = id;
+  document.channel = channel;
+  document.title = title;
+  return document;
+}
+
+std::string StoryTitle(int number) {
+  const Hash128Value hash = Hash128(std::to_string(number));
+  std::string words;
+  for (const uint64_t half : {hash.high, hash.low}) {
+    for (int shift = 0; shift < 64; shift += 32) {
+      words += " " + std::to_string(half >> shift & 0xffffffff);
+    }
+  }
+  return "소식" + words;
+}
+
+DedupInstance::DedupInstance(const std::string& url, const dedup::Policy& policy,
+                             int64_t max_documents)
+    : reads_(PoolOf("read", url), metrics_),
+      logs_(PoolOf("log", url), metrics_),
+      worker_metrics_(metrics_),
+      parts_{BuiltInTextRules(), clock_, reads_, logs_, policy, [] {}, worker_metrics_, memory_},
+      worker_(parts_, metrics_) {
+  memory_.max_documents = max_documents;
+  worker_.Start();
+}
+
+DedupInstance::~DedupInstance() { worker_.Stop(); }
+
+dedup::Job DedupInstance::JobOf(const dedup::Document& document) const {
+  dedup::Document accepted = document;
+  Violations violations;
+  Accept(accepted, dedup::IdRule::kOptional, "document", violations);
+  OrThrow(violations.ToStatus());
+  return dedup::JobOf(std::move(accepted), BuiltInTextRules(), Soon());
+}
+
+std::vector<StatusOr<dedup::Decision>> DedupInstance::Submit(std::vector<dedup::Document> documents,
+                                                             bool is_urgent, bool is_item) {
+  std::vector<dedup::Job> jobs;
+  for (const dedup::Document& document : documents) {
+    jobs.push_back(JobOf(document));
+    jobs.back().is_urgent = is_urgent;
+    jobs.back().is_item = is_item;
+  }
+  return DecideAll(worker_, std::move(jobs));
+}
+
+StatusOr<dedup::Decision> DedupInstance::SubmitOne(const dedup::Document& document) {
+  return Submit({document}, true).front();
+}
+
+StatusOr<dedup::Decision> DedupInstance::Check(const dedup::Document& document) {
+  std::vector<dedup::Job> jobs;
+  jobs.push_back(JobOf(document));
+  jobs.back().is_remembered = false;
+  jobs.back().is_urgent = true;
+  return DecideAll(worker_, std::move(jobs)).front();
+}
+
+std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns) {
+  std::vector<dedup::LogEntry> entries;
+  std::map<std::string, dedup::Decision> decisions;
+  dedup::Policy policy;
+  OrThrow(pool.Read(Soon(), [&](pg::Session& session) {
+    entries = dedup::ReadEntries(session, ns, 0, kEverything);
+    std::set<std::string> ids;
+    for (const dedup::LogEntry& entry : entries) ids.insert(entry.document_id);
+    decisions = dedup::ReadDecisions(session, ns, ids);
+    policy = dedup::ReadPolicy(session, ns).value();
+    return OkStatus();
+  }));
+  std::vector<std::string> differences;
+  dedup::NamespaceWindow window(BuiltInTextRules(), policy, 0, 1'000);
+  std::map<int64_t, std::string> ids;
+  for (const dedup::LogEntry& entry : entries) {
+    const auto print =
+        BuiltInTextRules().OfNormalized(entry.title, entry.lead, entry.canonical_url);
+    const dedup::Judgement judged = window.Judge(print, entry.channel, entry.arrival_time);
+    window.Append(entry.seq, print, entry.channel, entry.arrival_time, judged);
+    window.KeepTrial();
+    ids[entry.seq] = entry.document_id;
+    const std::string original =
+        judged.is_duplicate() ? ids.at(judged.candidates.front().root_seq) : "";
+    const auto stored = decisions.find(entry.document_id);
+    if (stored == decisions.end() || stored->second.original_id != original ||
+        stored->second.stage != judged.stage) {
+      differences.push_back(entry.document_id + " at " + std::to_string(entry.seq));
+    }
+  }
+  if (decisions.size() != entries.size()) differences.push_back("entries without a decision");
+  return differences;
+}
+
+}  // namespace winnow::test

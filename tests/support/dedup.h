@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/dedup/document.h"
+#include "services/dedup/worker.h"
+#include "services/dedup/worker_wait.h"
+#include "services/platform/metrics.h"
+#include "services/platform/postgres/pool.h"
+
+// What dedup's integration tests share.
+namespace winnow::test {
+
+// URL of a new database with the schemas of collector and dedup.
+std::string NewDedupDatabase();
+
+const dedup::TextRules& BuiltInTextRules();
+
+// An acceptable document of the namespace "default".
+dedup::Document NewDocument(const std::string& id, const std::string& channel,
+                            const std::string& title);
+
+// A title that has nothing in common with that of any other number.
+std::string StoryTitle(int number);
+
+// One instance of the decider on a database, as a process would have it: pools and windows of its
+// own.
+class DedupInstance {
+ public:
+  explicit DedupInstance(const std::string& url, const dedup::Policy& policy = {},
+                         int64_t max_documents = 4'000'000);
+  ~DedupInstance();
+
+  // Waits for the decisions.
+  std::vector<StatusOr<dedup::Decision>> Submit(std::vector<dedup::Document> documents,
+                                                bool is_urgent = false, bool is_item = false);
+  StatusOr<dedup::Decision> SubmitOne(const dedup::Document& document);
+  StatusOr<dedup::Decision> Check(const dedup::Document& document);
+
+  int64_t documents_in_memory() const { return memory_.documents.load(); }
+  pg::Pool& pool() { return reads_; }
+
+ private:
+  dedup::Job JobOf(const dedup::Document& document) const;
+
+  SystemClock clock_;
+  Metrics metrics_;
+  pg::Pool reads_;
+  pg::Pool logs_;
+  dedup::WorkerMetrics worker_metrics_;
+  dedup::MemoryBudget memory_;
+  dedup::WorkerParts parts_;
+  dedup::Worker worker_;
+};
+
+// Decides the whole log of a namespace again, one document after the other in order of seq, and
+// gives what differs from the stored decisions.
+std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns);
+
+}  // namespace winnow::test
