@@ -9,11 +9,13 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 WINNOW="$PWD/build/release/bin/winnow"
 RUN_DIR="$CACHE_DIR/run"
 LOG="$RUN_DIR/winnow.log"
-STATE="$RUN_DIR/server"  # "<pid of winnow> <pid of its ./x run> <address>"
+STATE="$RUN_DIR/server"  # "<pid of winnow> <pid of its ./x run>"
+ADDRESS_FILE="$RUN_DIR/address"  # written by winnow when it is ready
 START_SECONDS=180
+CALLED_FROM="${WINNOW_CALLED_FROM:-$PWD}"  # what relative paths of the caller start from
 
 once=no
-address=127.0.0.1:7400
+address=""
 serve=()
 server=""
 
@@ -23,8 +25,10 @@ parse() {
       --once) once=yes ;;
       --listen | --data-dir | --config)
         [ "$#" -ge 2 ] || usage_error "$1 needs a value"
-        [ "$1" != --listen ] || address="$2"
-        serve+=("$1" "$2")
+        case "$1:$2" in
+          --listen:* | *:/*) serve+=("$1" "$2") ;;
+          *) serve+=("$1" "$CALLED_FROM/$2") ;;
+        esac
         shift
         ;;
       --listen=* | --data-dir=* | --config=*)
@@ -46,12 +50,12 @@ is_ours() {
 # What an earlier ./x run left: nothing, one that still serves (then this only shows it), or one
 # whose ./x was killed, which is on its way out and has to be waited for.
 meet_former_run() {
-  local pid run at parent
-  [ -f "$STATE" ] && read -r pid run at <"$STATE" && is_ours "$pid" || return 0
+  local pid run parent
+  [ -f "$STATE" ] && read -r pid run <"$STATE" && is_ours "$pid" || return 0
   parent=$(sed -n 's/^PPid:\t//p' "/proc/$pid/status" 2>/dev/null || true)
   if [ "$parent" = "$run" ] && [ "$run" != 1 ]; then
-    say "x: a Winnow of this clone serves at $at already (pid $pid); showing that one"
-    address="$at"
+    await_address "$pid" || die "a Winnow of this clone (pid $pid) does not become ready: see $LOG"
+    say "x: a Winnow of this clone serves at $address already (pid $pid); showing that one"
     show
     exit 0
   fi
@@ -65,25 +69,17 @@ meet_former_run() {
   done
 }
 
-# A server of somebody else there would be taken for ours.
-refuse_taken_address() {
-  local host="${address%:*}" port="${address##*:}"
-  [[ "$port" =~ ^[0-9]+$ ]] || usage_error "--listen takes HOST:PORT, not '$address'"
-  host="${host#[}"
-  if (exec 3<>"/dev/tcp/${host%]}/$port") 2>/dev/null; then
-    die "something already answers at $address. Choose another: ./x run --listen 127.0.0.1:7443"
-  fi
-}
-
 # Its own session: Ctrl-C reaches this script alone, which asks the server to drain, once. Should
 # this script be killed, the server is asked by the kernel.
 start_server() {
-  step "starting Winnow at $address (log: $LOG)"
+  step "starting Winnow (log: $LOG)"
   mkdir -p "$RUN_DIR"
+  rm -f "$ADDRESS_FILE"
   setsid setpriv --pdeathsig TERM env --default-signal=INT,QUIT,PIPE,TERM,HUP \
-    "$WINNOW" serve --target=all "${serve[@]}" </dev/null >"$LOG" 2>&1 &
+    "$WINNOW" serve --target=all --address-file "$ADDRESS_FILE" "${serve[@]}" \
+    </dev/null >"$LOG" 2>&1 &
   server=$!
-  echo "$server $$ $address" >"$STATE"
+  echo "$server $$" >"$STATE"
 }
 
 # stop_server: its exit code.
@@ -105,18 +101,18 @@ fail_with_log() {
   exit 1
 }
 
-await_server() {
+# await_address <pid>: until that winnow is ready, and then where it listens.
+await_address() {
   local deadline=$((SECONDS + START_SECONDS))
-  until "$WINNOW" feed list --address "$address" --count 1 --timeout 1 >/dev/null 2>&1; do
-    kill -0 "$server" 2>/dev/null || fail_with_log "Winnow did not start"
-    [ "$SECONDS" -lt "$deadline" ] || fail_with_log "Winnow does not answer at $address"
-    sleep 0.2
+  until [ -s "$ADDRESS_FILE" ]; do
+    kill -0 "$1" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ] || return 1
+    sleep 0.1
   done
-  kill -0 "$server" 2>/dev/null || fail_with_log "Winnow did not start"
+  address=$(cat "$ADDRESS_FILE")
 }
 
 show() {
-  step "the samples go in"
+  step "serving at $address; the samples go in"
   "$WINNOW" import samples/items-ko-en.jsonl --create-categories --address "$address"
   step "the first page of the feed"
   "$WINNOW" feed list --count 10 --address "$address"
@@ -158,7 +154,7 @@ keep_serving() {
 }
 
 end() {
-  trap '' INT TERM HUP
+  trap '[ -z "$server" ] || kill -TERM "$server"' INT TERM HUP  # again: in a hurry
   stop_server || fail_with_log "Winnow did not end well"
   exit "$1"
 }
@@ -167,11 +163,10 @@ parse "$@"
 tools/install.sh
 build release winnow
 meet_former_run
-refuse_taken_address
 trap 'end 130' INT TERM HUP
 trap 'stop_server || true' EXIT
 start_server
-await_server
+await_address "$server" || fail_with_log "Winnow did not start"
 show
 [ "$once" = no ] || end 0
 keep_serving
