@@ -116,14 +116,14 @@ std::string WithPlainSpaces(std::string_view query) {
 bool IsTrackingParameter(std::string_view parameter) {
   const std::string_view name = NameOf(parameter);
   std::array<char, kLongestName> buffer{};
-  const size_t size = std::min(name.size(), buffer.size());
-  std::transform(name.begin(), name.begin() + static_cast<ptrdiff_t>(size), buffer.begin(),
+  const std::string_view head = name.substr(0, buffer.size());
+  std::transform(head.begin(), head.end(), buffer.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
-  const std::string_view lower(buffer.data(), size);
+  const std::string_view lower(buffer.data(), head.size());
   for (const std::string_view prefix : kPrefixes) {
     if (lower.starts_with(prefix)) return true;
   }
-  if (size < name.size()) return false;
+  if (head.size() < name.size()) return false;
   return std::binary_search(std::begin(kNames), std::end(kNames), lower) ||
          AsksForAmp(lower, parameter);
 }
