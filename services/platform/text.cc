@@ -20,17 +20,17 @@ unsigned char ByteAt(std::string_view text, size_t i) {
   return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
 }
 
-// Bytes of the Unicode White_Space character at `i` of a valid text, 0 when there is none.
-size_t WhitespaceSize(std::string_view text, size_t i) {
-  const unsigned char first = ByteAt(text, i);
-  if (first < 0x80) return first == ' ' || (first >= '\t' && first <= '\r') ? 1 : 0;
+// Of the White_Space characters beyond ASCII, by their first byte.
+size_t WideWhitespaceSize(std::string_view text, size_t i) {
   const unsigned char second = ByteAt(text, i + 1);
-  if (first == 0xC2) return second == 0x85 || second == 0xA0 ? 2 : 0;
   const unsigned char third = ByteAt(text, i + 2);
-  switch (first << 8 | second) {
+  switch (ByteAt(text, i) << 8 | second) {
+    case 0xC285:  // next line
+    case 0xC2A0:  // no-break space
+      return 2;
     case 0xE19A:
       return third == 0x80 ? 3 : 0;  // ogham space
-    case 0xE280:                     // en quad to hair space, separators, narrow nbsp
+    case 0xE280:                     // en quad to hair space, separators, narrow no-break space
       return (third >= 0x80 && third <= 0x8A) || third == 0xA8 || third == 0xA9 || third == 0xAF
                  ? 3
                  : 0;
@@ -41,6 +41,14 @@ size_t WhitespaceSize(std::string_view text, size_t i) {
     default:
       return 0;
   }
+}
+
+// Bytes of the Unicode White_Space character at `i` of a valid text, 0 when there is none.
+inline size_t WhitespaceSize(std::string_view text, size_t i) {
+  const auto first = static_cast<unsigned char>(text[i]);
+  if (first < 0x80) return first == ' ' || (first >= '\t' && first <= '\r') ? 1 : 0;
+  // Hangul begins with EA to ED, and what continues a character with 80 to BF: both are most.
+  return first < 0xC2 || first > 0xE3 ? 0 : WideWhitespaceSize(text, i);
 }
 
 bool IsAscii(std::string_view text) {
@@ -127,16 +135,15 @@ std::string CollapseWhitespace(std::string_view text) {
   if (!IsValidUtf8(text)) return CollapseWhitespace(ReplaceInvalidUtf8(text));
   std::string out;
   out.reserve(text.size());
-  bool space = false;
   for (size_t i = 0; i < text.size();) {
     if (const size_t size = WhitespaceSize(text, i); size > 0) {
-      space = true;
       i += size;
       continue;
     }
-    if (space && !out.empty()) out += ' ';
-    space = false;
-    out += text[i++];
+    const size_t begin = i;
+    while (i < text.size() && WhitespaceSize(text, i) == 0) ++i;
+    if (!out.empty()) out += ' ';
+    out.append(text.substr(begin, i - begin));
   }
   return out;
 }

@@ -182,11 +182,16 @@ std::string StripHtml(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   const MarkupSkipper skipper(text);
+  size_t copied = 0;  // up to here `out` has what stays
   for (size_t i = 0; i < text.size();) {
     const size_t end = text[i] == '<' || text[i] == ']' ? skipper.End(i) : i;
-    out += end > i ? ' ' : text[i];
+    if (end > i) {
+      out.append(text.substr(copied, i - copied)).append(1, ' ');
+      copied = end;
+    }
     i = std::max(end, i + 1);
   }
+  out.append(text.substr(copied));
   return out;
 }
 
