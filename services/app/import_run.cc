@@ -12,6 +12,8 @@ constexpr milliseconds kTick{100};
 constexpr seconds kSaveInterval{1};
 // After Ctrl-C: for answers that are under way.
 constexpr seconds kLastAnswersLimit{10};
+// How long the feed may take to follow; what comes later comes all the same.
+constexpr seconds kFeedLimit{3};
 // The books of what is not decided yet are kept in memory and in every checkpoint.
 constexpr size_t kMaxUndecided = 20'000;
 // Refusals that are shown one by one; all are counted.
@@ -37,6 +39,7 @@ ImportRun::ImportRun(ImportSettings settings, const Remote& remote, const Interr
       ledger_(start),
       progress_(settings_.title),
       next_save_(std::chrono::steady_clock::now() + kSaveInterval),
+      feed_(remote, settings_.item_namespace),
       waiter_(remote, settings_.item_namespace,
               [this](const std::string& id, bool duplicate) { ledger_.Decided(id, duplicate); }),
       sender_(remote, interrupt,
@@ -53,6 +56,9 @@ Status ImportRun::Run() {
     status = interrupted ? Status(StatusCode::kCancelled, "interrupted") : finished;
   }
   if (status.ok()) status = AwaitDecisions(0);
+  if (status.ok() && !ledger_.last_accepted().empty()) {
+    feed_.Has(ledger_.last_accepted(), kFeedLimit);
+  }
   ShowNotes();
   progress_.End();
   const bool complete = status.ok() && ledger_.tally().undecided() == 0;

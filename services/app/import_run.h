@@ -12,6 +12,7 @@
 #include "services/app/category_maker.h"
 #include "services/app/checkpoint.h"
 #include "services/app/decision_waiter.h"
+#include "services/app/feed_follower.h"
 #include "services/app/interrupt.h"
 #include "services/app/item_parser.h"
 #include "services/app/item_sender.h"
@@ -38,6 +39,7 @@ class ImportRun {
 
   // Errors: CANCELLED when it was interrupted; why the server could not take the rest;
   // DEADLINE_EXCEEDED when decisions did not come. What was done stands in books() in any case.
+  // At the end the feed has been given a moment to follow.
   Status Run();
 
   Checkpoint books() const { return ledger_.Snapshot(); }
@@ -67,6 +69,7 @@ class ImportRun {
   std::chrono::steady_clock::time_point next_tick_;
   std::chrono::steady_clock::time_point next_save_;
   std::optional<CategoryMaker> categories_;
+  FeedFollower feed_;
   // Last: their threads use the above.
   DecisionWaiter waiter_;
   ItemSender sender_;

@@ -1,5 +1,7 @@
 #include "services/app/ledger.h"
 
+#include <algorithm>
+
 namespace winnow::app {
 namespace {
 
@@ -40,6 +42,12 @@ void Ledger::Decided(const std::string& id, bool duplicate) {
   const std::lock_guard lock(mutex_);
   if (books_.undecided.erase(id) == 0) return;
   ++(duplicate ? books_.tally.duplicates : books_.tally.accepted);
+  if (!duplicate) last_accepted_ = std::max(last_accepted_, id);
+}
+
+std::string Ledger::last_accepted() const {
+  const std::lock_guard lock(mutex_);
+  return last_accepted_;
 }
 
 Tally Ledger::tally() const {

@@ -22,6 +22,8 @@ class Ledger {
   void Decided(const std::string& id, bool duplicate);
 
   Tally tally() const;
+  // The latest item that was accepted, by its id, which grows with time; empty: none.
+  std::string last_accepted() const;
   Checkpoint Snapshot() const;
 
  private:
@@ -29,6 +31,7 @@ class Ledger {
 
   mutable std::mutex mutex_;
   Checkpoint books_;
+  std::string last_accepted_;
   std::deque<std::string> recent_;  // ids that were new, as many as can be in flight twice over
   std::unordered_set<std::string> recent_set_;
 };

@@ -109,7 +109,11 @@ Status ToStatus(const grpc::Status& status) {
   if (!status.error_details().empty() && details.ParseFromString(status.error_details())) {
     return rpc::FromRpcStatus(details);
   }
-  return Status(static_cast<StatusCode>(status.error_code()), status.error_message());
+  const auto code = static_cast<StatusCode>(status.error_code());
+  if (code == StatusCode::kUnimplemented) {
+    return Status(code, "the server does not know this call: it is older, or runs other targets");
+  }
+  return Status(code, status.error_message());
 }
 
 int Fail(const Status& status) {

@@ -1,0 +1,41 @@
+#include "services/app/config_options.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "services/platform/config.h"
+
+namespace winnow::app {
+
+void AddConfigOptions(CLI::App& command, ConfigOptions& options) {
+  command.add_option("--config", options.file, "JSON file (protos/winnow/config/v1/config.proto)");
+  command.add_option("--target", options.targets, "all, or some of collector, dedup, newsfeed")
+      ->delimiter(',');
+  command.add_option("--listen", options.listen,
+                     "gRPC address HOST:PORT (default 127.0.0.1:7400; port 0: any free one)");
+  command.add_option("--metrics", options.metrics,
+                     "address of /metrics, or off (default 127.0.0.1:7490)");
+  command.add_option("--data-dir", options.data_dir, "directory of the private PostgreSQL");
+  command.add_flag("--insecure", options.insecure, "listen beyond loopback without TLS");
+}
+
+StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
+  config::v1::Config config;
+  if (!options.file.empty()) {
+    WINNOW_ASSIGN_OR_RETURN(config, ReadConfigFile(options.file));
+  }
+  if (!options.targets.empty()) {
+    config.clear_targets();
+    for (const std::string& name : options.targets) config.add_targets(name);
+  }
+  if (!options.listen.empty()) config.set_listen(options.listen);
+  if (!options.metrics.empty()) config.mutable_metrics()->set_listen(options.metrics);
+  if (!options.data_dir.empty()) config.set_data_dir(options.data_dir);
+  if (options.insecure) config.set_insecure(true);
+  FillDefaults(config, CountCpus());
+  WINNOW_RETURN_IF_ERROR(CheckConfig(config));
+  return config;
+}
+
+}  // namespace winnow::app

@@ -1,0 +1,56 @@
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <exception>
+#include <iostream>
+
+#include "services/app/command.h"
+#include "services/app/exit_code.h"
+#include "services/app/interrupt.h"
+
+namespace {
+
+using namespace winnow::app;  // NOLINT(google-build-using-namespace): main is of the app
+
+constexpr const char* kFooter = R"(First steps:
+  winnow serve                                                     # in one terminal
+  winnow import samples/items-ko-en.jsonl --create-categories      # in another
+  winnow feed list
+  winnow dedup duplicates
+
+Exit codes: 0 done; 1 failed; 2 wrong call or configuration; 3 the server or what it needs is away;
+4 imported, except refused lines; 130 interrupted. `winnow COMMAND --help` tells more.)";
+
+int Run(int argc, char** argv) {
+  CLI::App app("Winnow: collects items, drops what is known, serves feeds.", "winnow");
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("winnow ") + WINNOW_VERSION);
+  // As everywhere: of an option that is said twice the last one counts.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  Command chosen;
+  AddServeCommand(app, chosen);
+  AddImportCommand(app, chosen);
+  AddFeedCommands(app, chosen);
+  AddDedupCommands(app, chosen);
+  AddCollectCommands(app, chosen);
+  AddMigrateCommand(app, chosen);
+  AddCheckConfigCommand(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kUsage;
+  }
+  return chosen(Interrupt::Install());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "winnow: " << error.what() << '\n';
+    return kFailed;
+  }
+}

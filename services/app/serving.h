@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/app/store.h"
+#include "services/app/targets.h"
+#include "services/platform/clock.h"
+#include "services/platform/grpc/metrics_http.h"
+#include "services/platform/grpc/peers.h"
+#include "services/platform/grpc/runtime.h"
+#include "services/platform/grpc/server.h"
+#include "services/platform/metrics.h"
+#include "services/platform/platform.h"
+
+namespace winnow::app {
+
+// A running Winnow process: the platform's parts, the chosen targets, the server. Start() runs the
+// phases in order and Stop() undoes them in the order that loses nothing (ARCHITECTURE.md).
+class Serving {
+ public:
+  Serving(config::v1::Config config, std::string postgres_versions_dir);
+  ~Serving() { Stop().IgnoreError(); }  // a caller that wants to know has called it
+
+  // The error says which setting or dependency it is. Stop() is to be called in either case.
+  Status Start();
+  // Refuses new calls, ends those in flight, delivers the outbox, stops workers, closes the store.
+  Status Stop();
+  // Cuts the wait of a running Stop() short. Any thread, after Start().
+  void HurryStop();
+
+  const std::string& address() const { return server_->address(); }
+  const std::string& metrics_address() const;  // empty: off
+  const std::string& place() const { return store_->place(); }
+  // For measurements beside the services.
+  pg::Pool& writes() { return store_->writes(); }
+
+ private:
+  Status OpenStore();
+  Status BringUpToDate(const std::vector<TargetRow>& rows);
+  Status MakeTargets(const std::vector<TargetRow>& rows);
+  Status StartTargets();
+
+  const config::v1::Config config_;
+  const std::string postgres_versions_dir_;
+  const SystemClock clock_;
+  Metrics metrics_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<events::Transport> transport_;
+  std::unique_ptr<rpc::Runtime> runtime_;
+  std::optional<Platform> platform_;
+  std::vector<rpc::Target> targets_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<rpc::Peers> peers_;
+  std::unique_ptr<rpc::MetricsHttp> metrics_http_;
+};
+
+}  // namespace winnow::app

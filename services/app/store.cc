@@ -1,0 +1,62 @@
+#include "services/app/store.h"
+
+#include "services/platform/config.h"
+
+namespace winnow::app {
+namespace {
+
+constexpr std::string_view kPrivateScheme = "postgres-private:";
+// One log transaction is in flight per stream; more streams than this take turns.
+constexpr int kLogConnections = 4;
+// Relays and consumers of events.
+constexpr int kEventConnections = 4;
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
+                                             const std::string& versions_dir, Metrics& metrics) {
+  // The constructor is private, out of make_unique's reach.
+  std::unique_ptr<Store> store(new Store());
+  const auto& postgres = config.postgres();
+  pg::PoolOptions pool;
+  if (postgres.url().starts_with(kPrivateScheme)) {
+    pg::PrivatePostgresOptions options;
+    options.data_dir = config.data_dir();
+    if (!versions_dir.empty()) options.versions_dir = versions_dir;
+    WINNOW_ASSIGN_OR_RETURN(store->private_, pg::PrivatePostgres::Start(options));
+    pool.url = store->private_->connection_url();
+    store->place_ = "private PostgreSQL in " + store->private_->data_dir();
+  } else {
+    pool.url = postgres.url();
+    store->place_ = "PostgreSQL of postgres.url";
+  }
+  if (!postgres.password_file().empty()) {
+    WINNOW_ASSIGN_OR_RETURN(pool.password,
+                            ReadSecretFile(postgres.password_file(), "postgres.password_file"));
+  }
+  const auto open = [&](std::optional<pg::Pool>& out, const char* name, int connections) {
+    pool.name = name;
+    pool.connections = connections;
+    out.emplace(pool, metrics);
+  };
+  open(store->reads_, "read", postgres.read_connections());
+  open(store->writes_, "write", postgres.write_connections());
+  open(store->logs_, "log", kLogConnections);
+  open(store->events_, "events", kEventConnections);
+  return store;
+}
+
+Store::~Store() { Close().IgnoreError(); }  // a caller that wants to know has called it
+
+Status Store::Close() {
+  events_.reset();
+  logs_.reset();
+  writes_.reset();
+  reads_.reset();
+  if (!private_) return OkStatus();
+  const Status ended = private_->Stop();
+  private_.reset();
+  return ended;
+}
+
+}  // namespace winnow::app

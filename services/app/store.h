@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "services/platform/metrics.h"
+#include "services/platform/postgres/pool.h"
+#include "services/platform/postgres/private_postgres.h"
+#include "services/platform/status.h"
+#include "winnow/config/v1/config.pb.h"
+
+namespace winnow::app {
+
+// The truth: PostgreSQL, our own private one or another, and the pools of connections to it.
+class Store {
+ public:
+  // `versions_dir`: where the private PostgreSQL's programs are; empty for Debian's folder.
+  static StatusOr<std::unique_ptr<Store>> Open(const config::v1::Config& config,
+                                               const std::string& versions_dir, Metrics& metrics);
+  ~Store();
+
+  pg::Pool& reads() { return *reads_; }
+  pg::Pool& writes() { return *writes_; }
+  pg::Pool& logs() { return *logs_; }
+  pg::Pool& events() { return *events_; }
+  bool is_private() const { return private_ != nullptr; }
+  // For people: where the data is.
+  const std::string& place() const { return place_; }
+
+  // Closes the pools, then ends the private PostgreSQL. Error: it did not end well.
+  Status Close();
+
+ private:
+  Store() = default;
+  std::string place_;
+  std::unique_ptr<pg::PrivatePostgres> private_;
+  std::optional<pg::Pool> reads_;
+  std::optional<pg::Pool> writes_;
+  std::optional<pg::Pool> logs_;
+  std::optional<pg::Pool> events_;
+};
+
+}  // namespace winnow::app

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/platform/grpc/target.h"
+#include "services/platform/platform.h"
+#include "services/platform/postgres/migrate.h"
+#include "winnow/config/v1/config.pb.h"
+
+namespace winnow::app {
+
+// What a Winnow process can be: one row per service. Everything of a service that main needs to
+// know is in its row.
+struct TargetRow {
+  const char* name;
+  rpc::Target (*make)(Platform&);
+  pg::Migrations (*migrations)();
+};
+
+// All rows; those whose names the config's targets list ("all" for every one).
+std::span<const TargetRow> AllTargets();
+std::vector<TargetRow> ChosenTargets(const config::v1::Config& config);
+
+}  // namespace winnow::app
