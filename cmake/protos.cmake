@@ -44,7 +44,8 @@ endforeach()
 target_include_directories(winnow_protos SYSTEM PUBLIC "${proto_out}")
 target_link_libraries(winnow_protos PUBLIC gRPC::grpc++ protobuf::libprotobuf)
 
-# One descriptor set of the whole API, for grpcurl without reflection, Envoy and docs.
+# One descriptor set of the whole API, for grpcurl without reflection, Envoy and docs. With the
+# details of errors, which no proto of ours names: Envoy shows them as JSON.
 set(WINNOW_DESCRIPTOR_SET "${CMAKE_BINARY_DIR}/winnow.descriptors.pb")
 list(TRANSFORM winnow_proto_files PREPEND "${CMAKE_SOURCE_DIR}/protos/"
   OUTPUT_VARIABLE winnow_proto_paths)
@@ -52,7 +53,7 @@ add_custom_command(
   OUTPUT "${WINNOW_DESCRIPTOR_SET}"
   COMMAND protobuf::protoc --include_imports --include_source_info
     "--descriptor_set_out=${WINNOW_DESCRIPTOR_SET}" "-I${CMAKE_SOURCE_DIR}/protos"
-    "-I${WINNOW_GOOGLEAPIS}" ${winnow_proto_files}
+    "-I${WINNOW_GOOGLEAPIS}" ${winnow_proto_files} google/rpc/error_details.proto
   DEPENDS ${winnow_proto_paths}
   WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}/protos"
   VERBATIM)

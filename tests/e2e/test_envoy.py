@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -84,7 +85,8 @@ class Envoy:
             self._process.wait()
 
     def post(self, path: str, body: bytes, content_type: str) -> tuple[int, bytes, Any]:
-        headers = {"content-type": content_type, "x-grpc-web": "1"}
+        # Envoy answers grpc-web as text where that is accepted, whatever was sent.
+        headers = {"content-type": content_type, "accept": content_type, "x-grpc-web": "1"}
         if content_type == "application/json":
             del headers["x-grpc-web"]
         request = urllib.request.Request(f"http://{self.address}{path}", body, headers)
@@ -97,7 +99,9 @@ class Envoy:
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    yield world_folder("envoy")
+    made = world_folder("envoy")
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +241,11 @@ def test_reflection_answers_through_envoy(envoy: Envoy) -> None:
 
 def test_an_unknown_service_is_not_routed(envoy: Envoy) -> None:
     with grpc.insecure_channel(envoy.address) as channel:
-        call = channel.unary_unary("/winnow.unknown.v1.Service/Method")
+        call = channel.unary_unary(
+            "/winnow.unknown.v1.Service/Method",
+            request_serializer=bytes,
+            response_deserializer=bytes,
+        )
         with pytest.raises(grpc.RpcError) as raised:
             call(b"", timeout=60)
         assert raised.value.code() == grpc.StatusCode.UNIMPLEMENTED
