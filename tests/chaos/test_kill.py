@@ -13,10 +13,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import winnow
 from eventually import eventually
 from winnow_process import BINARY, ENVIRONMENT, Server, postmaster_pid
 from world import NAMESPACE, check_places, make_world
+
+import winnow
 
 KILLS = int(os.environ.get("WINNOW_CHAOS_KILLS", "5"))
 SEED = int(os.environ.get("WINNOW_CHAOS_SEED", "20260201"))
@@ -129,7 +130,9 @@ def test_a_kill_of_its_postgresql_is_mended_and_loses_nothing(
     server = make_server().start()
     running = Import(server, write_lines(tmp_path / "items.jsonl", world.lines))
     eventually(lambda: stored_count(server) > 0, "some items are stored")
-    os.kill(postmaster_pid(server), signal.SIGKILL)
+    postmaster = postmaster_pid(server)
+    assert postmaster is not None
+    os.kill(postmaster, signal.SIGKILL)
     assert_adds_up(running.finish(), len(world.lines))
     with server.connect() as client:
         check_places(client, world)

@@ -7,8 +7,9 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
-import winnow
 from eventually import eventually
+
+import winnow
 
 STORIES = 900
 NAMESPACE = "chaos"

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
-import winnow
 from winnow_process import Server, new_server
+
+import winnow
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,9 @@ import random
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 
-import winnow
 from eventually import eventually
+
+import winnow
 
 # In the past, and not as far as anything that forgets: what arrives "later" is not in the future.
 START = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(days=3)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import grpc
 import pytest
-import winnow
 from pipeline import article, item, put
+
+import winnow
 from winnow.collector.v1 import collector_service_pb2
 from winnow.errors import from_rpc_error
 
@@ -49,7 +50,7 @@ BAD_ITEMS = {
     "no channel": ("channel", clear("channel")),
     "channel too long": ("channel", set_field("channel", "c" * 129)),
     "external id too long": ("external_id", set_field("external_id", "x" * 513)),
-    "neither url nor id": ("url", clear("url")),
+    "neither url nor id": ("external_id", clear("url")),
     "relative url": ("url", set_field("url", "/story/1")),
     "ftp url": ("url", set_field("url", "ftp://outlet.example/1")),
     "url too long": ("url", set_field("url", URL + "a" * 2048)),

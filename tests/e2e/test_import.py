@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import winnow
 from eventually import eventually
 from pipeline import item, unalike_title
 from winnow_process import BINARY, ENVIRONMENT, SAMPLES, Server, run_winnow
+
+import winnow
 
 
 def line(number: int, **changes: object) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import winnow
 from eventually import eventually
 from pipeline import START, article, decision, feed, item, put
+
+import winnow
 
 UNIQUE = winnow.Verdict.VERDICT_UNIQUE
 DUPLICATE = winnow.Verdict.VERDICT_DUPLICATE

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import winnow
 from pipeline import article, decision, item, put
 from winnow_process import Server, run_winnow
+
+import winnow
 
 
 def start_and_fail(server: Server, *arguments: str | Path) -> tuple[int, str]:
@@ -42,18 +43,16 @@ def test_after_kill_9_it_starts_again_with_everything_acknowledged(
     assert server.stop() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_in_order(
-    make_server: Callable[..., Server], number: signal.Signals
-) -> None:
+def test_every_signal_ends_it_in_order(make_server: Callable[..., Server]) -> None:
     # SIGINT as a script's background job inherits it: ignored.
-    server = make_server(ignored=(signal.SIGINT,)).start()
-    server.signal(number)
-    assert server.wait() == 0
-    assert '"msg":"stopped"' in server.log
-    # Its PostgreSQL ended before it did.
-    assert not (server.data_dir / "pg" / "postmaster.pid").exists()
-    assert not list(server.data_dir.rglob("postmaster.pid"))
+    server = make_server(ignored=(signal.SIGINT,))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        server.start()
+        server.signal(number)
+        assert server.wait() == 0
+        assert server.log.splitlines()[-1].find('"msg":"stopped"') > 0
+        # Its PostgreSQL ended before it did.
+        assert not list(server.data_dir.rglob("postmaster.pid"))
 
 
 def test_a_drain_refuses_new_calls_ends_streams_and_loses_nothing(
@@ -82,7 +81,6 @@ def test_a_drain_refuses_new_calls_ends_streams_and_loses_nothing(
     with server.connect() as client:
         for id in stored:
             assert client.collector.get_item(id).id == id
-    server.close()
 
 
 def test_a_taken_port_is_told(make_server: Callable[..., Server], server: Server) -> None:
@@ -125,22 +123,15 @@ def test_a_data_directory_that_is_none_is_told(make_server: Callable[..., Server
     assert str(file) in error
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere; see the read-only one")
-def test_an_unwritable_data_directory_is_told_to_users(
-    make_server: Callable[..., Server],
-) -> None:
+def test_an_unwritable_data_directory_is_told(make_server: Callable[..., Server]) -> None:
     other = make_server()
     locked = other.folder / "locked"
     locked.mkdir(mode=0o500)
-    code, error = start_and_fail(other, "--data-dir", locked / "data")
+    # Root may write into any directory of a disk.
+    unwritable = Path("/proc/winnow") if os.getuid() == 0 else locked / "data"
+    code, error = start_and_fail(other, "--data-dir", unwritable)
     assert code == 1
-    assert str(locked) in error
-
-
-def test_a_directory_nobody_can_write_is_told(make_server: Callable[..., Server]) -> None:
-    code, error = start_and_fail(make_server(), "--data-dir", "/proc/winnow")
-    assert code == 1
-    assert "/proc/winnow" in error
+    assert str(unwritable) in error
 
 
 def test_no_postgresql_names_the_package(make_server: Callable[..., Server]) -> None:
@@ -151,17 +142,6 @@ def test_no_postgresql_names_the_package(make_server: Callable[..., Server]) -> 
     done = run_winnow(*command, environment={"PATH": str(empty)})
     assert done.code == 1
     assert "postgresql-15" in done.err or "apt" in done.err
-
-
-def test_kept_data_is_found_by_the_next_start(make_server: Callable[..., Server]) -> None:
-    server = make_server().start()
-    with server.connect() as client:
-        (stored,) = put(client, [item("kept", 1)])
-        article(client, stored)
-    assert server.stop() == 0
-    server.start()
-    with server.connect() as client:
-        assert client.newsfeed.get_article(stored.id, namespace="kept").title == stored.title
 
 
 def test_help_is_everywhere_and_has_examples() -> None:

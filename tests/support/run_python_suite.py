@@ -27,7 +27,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="winnow-suite-", dir="/tmp") as name:
         temporary = Path(name)
         generate_stubs.stage(temporary / "package")
-        paths = [temporary / "package", SUPPORT, folder]
+        examples = ROOT / "clients" / "python" / "examples"
+        paths = [temporary / "package", SUPPORT, folder, examples]
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
         environment["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -13,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import winnow
 from eventually import eventually
+
+import winnow
 
 BINARY = Path(os.environ.get("WINNOW_BINARY", "build/release/bin/winnow")).resolve()
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -147,14 +149,16 @@ class Server:
         self.wait()
 
     def close(self) -> None:
-        """At the end of a test: nothing is left behind."""
+        """At the end of a test: nothing is left behind, and nothing is waited for in vain."""
+        postmaster = postmaster_pid(self)
         if self.process is not None:
-            self.process.terminate()
-            try:
-                self.process.wait(timeout=60)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+        if postmaster is not None and is_running(postmaster):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(postmaster, signal.SIGQUIT)  # PostgreSQL's immediate shutdown
+            eventually(lambda: not is_running(postmaster), "the private PostgreSQL ends")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def connect(self, **options: Any) -> winnow.Winnow:
@@ -170,7 +174,18 @@ def new_server(purpose: str, **settings: Any) -> Server:
     return Server(folder=world_folder(purpose), **settings)
 
 
-def postmaster_pid(server: Server) -> int:
-    """The process of the server's private PostgreSQL."""
-    (file,) = server.data_dir.rglob("postmaster.pid")
-    return int(file.read_text().splitlines()[0])
+def postmaster_pid(server: Server) -> int | None:
+    """The process of the server's private PostgreSQL; None when it does not run."""
+    for file in server.data_dir.rglob("postmaster.pid"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # being written or removed
+            return int(file.read_text().splitlines()[0])
+    return None
+
+
+def is_running(pid: int) -> bool:
+    """Also where nobody takes notice of the end of orphans, which stay as zombies."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in ("Z", "X")

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import winnow
 from fake_server import Script, Server
+
+import winnow
 from winnow.connection import Connection, open_channel
 
 

@@ -11,6 +11,7 @@ import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
+
 from winnow.collector.v1 import collector_pb2, collector_service_pb2
 from winnow.collector.v1 import collector_service_pb2_grpc as collector_grpc
 from winnow.dedup.v1 import dedup_pb2, dedup_service_pb2

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import grpc
 import pytest
-import winnow
 from fake_server import Script, Server, article_page, make_status, unavailable
 from google.protobuf.message import Message
+
+import winnow
 from winnow.collector.v1 import collector_service_pb2
 from winnow.connection import Connection, open_channel
 from winnow.dedup.v1 import dedup_service_pb2

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import grpc
 import pytest
-import winnow
 from fake_server import Script, make_status, unavailable
 from google.rpc import error_details_pb2
+
+import winnow
 from winnow.errors import from_status
 
 

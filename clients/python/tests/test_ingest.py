@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import grpc
 import pytest
-import winnow
 from fake_server import Script, make_status, unavailable
+
+import winnow
 
 
 def items(count: int) -> list[winnow.Item]:
