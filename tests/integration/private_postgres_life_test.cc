@@ -156,8 +156,8 @@ TEST_F(PrivatePostgresTest, WorksWithSignalsIgnoredAndBlockedNoStdinAndAnOddEnvi
       "trap '' INT TERM HUP CHLD QUIT; umask 077; cd /; exec env -i TMPDIR=/nonexistent "
       "HOME=/nonexistent PGDATA=/nonexistent PGPORT=1 PGOPTIONS='-c work_mem=1' "
       "LANG=ko_KR.EUC-KR " +
-      ShellQuoted(HolderPath()) + " " + ShellQuoted(data_dir_) + " once <&- 2>&1 >" +
-      ShellQuoted(temp_.path() + "/output");
+      ShellQuoted(HolderPath()) + " " + ShellQuoted(data_dir_) + " once <&- >" +
+      ShellQuoted(temp_.path() + "/output") + " 2>&1";
   sigset_t blocked;
   sigset_t before;
   sigemptyset(&blocked);
