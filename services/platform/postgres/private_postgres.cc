@@ -1,6 +1,5 @@
 #include "services/platform/postgres/private_postgres.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -66,20 +65,12 @@ void KeepLogSmall(const std::string& path) {
   if (error) log::Warn("cannot put the log of the private PostgreSQL aside", {{"path", path}});
 }
 
-void ReapChildren() {
-  struct sigaction action {};
-  if (sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
-    signal(SIGCHLD, SIG_DFL);
-  }
-}
-
 }  // namespace
 
 PrivatePostgres::PrivatePostgres() = default;
 
 StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
     const PrivatePostgresOptions& options) {
-  ReapChildren();
   WINNOW_ASSIGN_OR_RETURN(const Account account, AccountFor(geteuid()));
   const std::string wanted_dir =
       !options.data_dir.empty() ? options.data_dir

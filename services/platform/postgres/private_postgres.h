@@ -30,8 +30,7 @@ struct PrivatePostgresOptions {
 
 class PrivatePostgres {
  public:
-  // Returns when connections are accepted and the database exists. Any thread may call it. Sets an
-  // ignored SIGCHLD back to its default: with it no process can learn how its children ended.
+  // Returns when connections are accepted and the database exists. Any thread may call it.
   static StatusOr<std::unique_ptr<PrivatePostgres>> Start(const PrivatePostgresOptions& options);
 
   ~PrivatePostgres();  // Stop()

@@ -47,7 +47,9 @@ Status CheckAccountCanEnter(const std::string& path, const Account& account) {
   if (pid < 0 || !WIFEXITED(wait_status)) return Internal("cannot look at " + path + " by a fork");
   const int code = WEXITSTATUS(wait_status);
   if (code == kPassed) return OkStatus();
-  if (code == kNotTheAccount) return FailedPrecondition("cannot become user " + account.name);
+  if (code == kNotTheAccount)
+    return FailedPrecondition("root without the right to become user " + account.name +
+                              ", as which PostgreSQL runs: start Winnow as a normal user");
   return FailedPrecondition("PostgreSQL runs as user " + account.name + ", which cannot enter " +
                             steps[static_cast<size_t>(code) - 1] +
                             ": choose a data directory such as /var/lib/winnow (--data-dir)");

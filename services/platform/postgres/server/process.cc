@@ -105,6 +105,13 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
+void MakeChildrenWaitable() {
+  struct sigaction action {};
+  if (sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+    signal(SIGCHLD, SIG_DFL);
+  }
+}
+
 // The child's report: nothing if it got as far as execve.
 Status ReadChildError(int fd, const std::string& program) {
   ChildError failure{};
@@ -141,6 +148,7 @@ std::string Tail(int fd) {
 }  // namespace
 
 StatusOr<pid_t> Spawn(const Command& command) {
+  MakeChildrenWaitable();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Internal(std::string("pipe: ") + strerror(errno));
   Fd error_in = Fd::AboveStandardStreams(ends[0]);

@@ -22,7 +22,9 @@ struct Command {
   bool own_session = false;  // out of reach of the terminal's Ctrl-C
 };
 
-// Starts it; the caller must reap it. An error when the program could not be executed.
+// Starts it; the caller must reap it. An error when the program could not be executed. An ignored
+// SIGCHLD, as a parent may hand down, is set back to its default: with it no process can learn how
+// its children ended.
 StatusOr<pid_t> Spawn(const Command& command);
 
 struct Finished {
