@@ -18,6 +18,7 @@ constexpr int kHeartbeatSeconds = 30;
 constexpr int kMaxFrameBytes = 131'072;
 constexpr timeval kConnectTime{5, 0};
 constexpr timeval kRpcTime{15, 0};
+constexpr timeval kCloseTime{2, 0};
 constexpr char kSystemAuthorities[] = "/etc/ssl/certs/ca-certificates.crt";
 
 std::string ToString(amqp_bytes_t bytes) {
@@ -305,6 +306,11 @@ StatusOr<int64_t> AmqpConnection::Purge(const std::string& queue) {
   const auto* purged = amqp_queue_purge(state_->connection, kChannel, ToBytes(queue));
   WINNOW_RETURN_IF_ERROR(state_->LastReply("purge the queue " + queue));
   return int64_t{purged->message_count};
+}
+
+void AmqpConnection::Close() {
+  amqp_set_rpc_timeout(state_->connection, &kCloseTime);
+  amqp_connection_close(state_->connection, AMQP_REPLY_SUCCESS);  // best effort: it ends either way
 }
 
 void AmqpConnection::Shutdown() { ::shutdown(amqp_get_sockfd(state_->connection), SHUT_RDWR); }

@@ -76,6 +76,8 @@ class AmqpConnection {
   StatusOr<int64_t> CountMessages(const std::string& queue);
   StatusOr<int64_t> Purge(const std::string& queue);
 
+  // Says goodbye, so that the broker has all that was sent before; waits at most 2 s.
+  void Close();
   // From any thread: makes what waits end with an error.
   void Shutdown();
 

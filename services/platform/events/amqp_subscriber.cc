@@ -104,6 +104,7 @@ void AmqpSubscriber::Run() {
       if (status.ok()) status = Answer();
     }
     if (status.ok()) status = Answer();  // stopping: what the last delivery brought
+    if (status.ok()) connection_->Close();
     connection_.reset();
     if (!Pause(milliseconds(0))) return;
     SetHealth(status);
