@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./x ci: lint, every suite, the sanitizers, clang-tidy on what changed. Runs all phases and then
-# tells how long each took and which failed.
+# ./x ci: lint, every suite, clang-tidy on what changed. Runs all phases and then tells how long
+# each took and which failed. ./x sanitize is apart: it builds everything a second time.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -36,13 +36,6 @@ suites() {
   return "$status"
 }
 
-sanitize() {
-  local status=0
-  tools/sanitize.sh "${REPEAT[@]}" || status=$?
-  [ ! -f build/asan/ctest.log ] || note_reruns asan
-  return "$status"
-}
-
 summary() {
   printf '\n######## summary\n'
   printf '%s\n' "${times[@]}"
@@ -64,6 +57,5 @@ needed_phase install tools/install.sh --test
 phase lint tools/lint.sh
 needed_phase build build_all
 phase suites suites
-phase sanitize sanitize
 phase clang-tidy tools/tidy.sh
 summary
