@@ -1,7 +1,5 @@
 #include "services/app/decision_waiter.h"
 
-#include <algorithm>
-
 namespace winnow::app {
 namespace {
 
@@ -11,12 +9,11 @@ using dedup::v1::GetDecisionResponse;
 using std::chrono::milliseconds;
 
 constexpr int kThreads = 8;
-constexpr milliseconds kFirstDelay{20};
-constexpr milliseconds kMaxDelay{1000};
-
-milliseconds DelayAfter(int tries) {
-  return std::min(kFirstDelay * (1 << std::min(tries, 10)), kMaxDelay);
-}
+// How long nobody asks after an answer of "not yet".
+constexpr milliseconds kPause{50};
+// An item that is asked for so often in vain, e.g. because its event is tried again with backoff,
+// lets the others go first from then on.
+constexpr int kTriesInFront = 20;
 
 }  // namespace
 
@@ -42,7 +39,7 @@ DecisionWaiter::~DecisionWaiter() {
 void DecisionWaiter::Add(std::string id) {
   const std::lock_guard lock(mutex_);
   if (questions_.empty() && asking_ == 0) last_progress_ = Clock::now();
-  questions_.emplace(Clock::now() + kFirstDelay, Question{std::move(id)});
+  questions_.push_back({std::move(id)});
   due_.notify_one();
 }
 
@@ -71,11 +68,11 @@ bool DecisionWaiter::Take(Question& question, std::unique_lock<std::mutex>& lock
   while (!stopped_) {
     if (questions_.empty()) {
       due_.wait(lock);
-    } else if (const auto at = questions_.begin()->first; at > Clock::now()) {
-      due_.wait_until(lock, at);
+    } else if (not_before_ > Clock::now()) {
+      due_.wait_until(lock, not_before_);
     } else {
-      question = std::move(questions_.begin()->second);
-      questions_.erase(questions_.begin());
+      question = std::move(questions_.front());
+      questions_.pop_front();
       ++asking_;
       return true;
     }
@@ -107,8 +104,12 @@ void DecisionWaiter::Answered(Question question, const Status& status) {
   if (status.ok()) {
     last_progress_ = Clock::now();
   } else if (status.code() == StatusCode::kNotFound || IsTransient(status)) {
-    const auto at = Clock::now() + DelayAfter(question.tries++);
-    questions_.emplace(at, std::move(question));
+    not_before_ = Clock::now() + kPause;
+    if (++question.tries < kTriesInFront) {
+      questions_.push_front(std::move(question));
+    } else {
+      questions_.push_back(std::move(question));
+    }
     due_.notify_one();
     return;
   } else {

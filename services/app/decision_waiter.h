@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -16,7 +16,8 @@
 namespace winnow::app {
 
 // Asks DedupService what it decided about items, until it has: a decision follows an item by an
-// event, moments later. Several questions are in flight at a time.
+// event, moments later. Several questions are in flight at a time, oldest item first; while the
+// oldest are not decided the younger are not asked for, so that waiting costs the server little.
 class DecisionWaiter {
  public:
   using OnDecided = std::function<void(const std::string& id, bool duplicate)>;  // any thread
@@ -53,7 +54,8 @@ class DecisionWaiter {
   mutable std::mutex mutex_;
   std::condition_variable due_;
   std::condition_variable fewer_;
-  std::multimap<Clock::time_point, Question> questions_;  // by when to ask
+  std::deque<Question> questions_;  // oldest first
+  Clock::time_point not_before_;    // to ask the next one
   size_t asking_ = 0;
   Clock::time_point last_progress_;
   bool stopped_ = false;
