@@ -81,7 +81,6 @@ Status Serving::StartTargets() {
 Status Serving::Stop() {
   if (!runtime_) return OkStatus();  // not begun, or stopped before
   Phase phase;
-  metrics_http_.reset();
   if (server_) server_->Drain();
   phase.Ended("calls drained");
   if (transport_) {
@@ -98,6 +97,7 @@ Status Serving::Stop() {
   platform_.reset();
   transport_.reset();
   runtime_.reset();
+  metrics_http_.reset();  // a scrape may have the drain's last counts
   phase.Ended("server ended");
   const Status closed = store_ ? store_->Close() : OkStatus();
   store_.reset();

@@ -1,15 +1,72 @@
 #include "services/platform/grpc/metrics_http.h"
 
+#include <netdb.h>
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <condition_variable>
 #include <exception>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "services/platform/grpc/bind_error.h"
 #include "services/platform/listen_address.h"
 
 namespace winnow::rpc {
+namespace {
+
+constexpr std::chrono::milliseconds kWakeInterval{10};
+
+// Connects and hangs up.
+void Touch(const ListenAddress& address) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found) !=
+      0) {
+    return;
+  }
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd >= 0) {
+    // Non-blocking: it is under way, or refused because the port is closed, which is as good.
+    [[maybe_unused]] const int result = connect(fd, found->ai_addr, found->ai_addrlen);
+    close(fd);
+  }
+  freeaddrinfo(found);
+}
+
+// The library's server looks up from waiting for a connection every 2 s only. Gives it some.
+class Waker {
+ public:
+  explicit Waker(const ListenAddress& address) : thread_([this, address] { Run(address); }) {}
+  ~Waker() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+
+ private:
+  void Run(const ListenAddress& address) {
+    std::unique_lock lock(mutex_);
+    while (!done_) {
+      Touch(address);
+      changed_.wait_for(lock, kWakeInterval);
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
 
 struct MetricsHttp::State {
   State(std::vector<std::string> settings, std::shared_ptr<prometheus::Collectable> source)
@@ -22,7 +79,12 @@ struct MetricsHttp::State {
 };
 
 MetricsHttp::MetricsHttp() = default;
-MetricsHttp::~MetricsHttp() = default;
+MetricsHttp::~MetricsHttp() {
+  const auto address = ParseListenAddress(address_, "metrics.listen");
+  std::optional<Waker> waker;
+  if (state_ && address.ok()) waker.emplace(*address);
+  state_.reset();
+}
 
 StatusOr<std::unique_ptr<MetricsHttp>> MetricsHttp::Start(const std::string& listen, bool insecure,
                                                           const Metrics& metrics) {
