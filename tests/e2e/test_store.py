@@ -1,0 +1,117 @@
+"""Another's PostgreSQL, schemas that are older or newer, and a store that goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from eventually import eventually
+from pipeline import article, item, put
+from postgres_admin import Database, socket_folder
+from winnow_process import Server, postmaster_pid, run_winnow
+
+import winnow
+
+
+@pytest.fixture
+def database(server: Server, namespace: str) -> Iterator[Database]:
+    """An empty database on the PostgreSQL of the suite's server, as an administrator gives one."""
+    made = Database(socket_folder(server), namespace.replace("-", "_"))
+    made.create()
+    yield made
+    made.drop()
+
+
+def test_another_postgresql_is_migrated_by_hand_and_then_serves(
+    make_server: Callable[..., Server], database: Database
+) -> None:
+    server = make_server(config={"postgres": {"url": database.url}})
+    refused = run_winnow(*server.command()[1:])
+    assert refused.code == 1
+    assert "winnow migrate" in refused.err
+    config = str(server.folder / "config.json")
+    migrated = run_winnow("migrate", "--config", config)
+    assert migrated.code == 0, migrated.err
+    assert migrated.out.count("is up to date") == 3
+    assert run_winnow("migrate", "--config", config).code == 0  # again: nothing to do
+
+    server.start()
+    assert "postgres.url" in server.store
+    with server.connect() as client:
+        (stored,) = put(client, [item("default", 1)])
+        assert article(client, stored).title == stored.title
+    assert server.stop() == 0
+    assert not server.data_dir.exists()  # it keeps nothing of its own
+
+
+def test_a_database_of_a_newer_schema_is_refused(
+    make_server: Callable[..., Server], database: Database
+) -> None:
+    server = make_server(config={"postgres": {"url": database.url, "migrate_on_start": True}})
+    server.start()
+    assert server.stop() == 0
+    database.run(
+        "INSERT INTO dedup.schema_migrations (version, name, checksum)"
+        " VALUES (99, '0099_from_the_future.sql', 'x')"
+    )
+    for command in (server.command()[1:], ["migrate", *server.command()[2:4]]):
+        refused = run_winnow(*command)
+        assert refused.code == 1
+        assert "dedup" in refused.err
+        assert "99" in refused.err
+        assert "at least as new" in refused.err
+
+
+def test_a_store_that_is_not_there_is_told(
+    make_server: Callable[..., Server], tmp_path: Path
+) -> None:
+    server = make_server(config={"postgres": {"url": f"postgres://u@/d?host={tmp_path}"}})
+    done = run_winnow(*server.command()[1:])
+    assert done.code == 3
+    assert "PostgreSQL" in done.err
+    told = [line for line in done.err.splitlines() if not line.startswith("{")]
+    assert told == [
+        "winnow: PostgreSQL cannot be reached"
+    ]  # the log before it has the driver's word
+
+
+def test_a_store_that_goes_away_is_told_and_comes_back(make_server: Callable[..., Server]) -> None:
+    server = make_server().start()
+    with server.connect(retry=winnow.NO_RETRY) as client:
+        (stored,) = put(client, [item("away", 1)])
+        article(client, stored)
+        postmaster = postmaster_pid(server)
+        assert postmaster is not None
+        # Stopped, not ended: the connections stay and nobody answers.
+        stopped = [postmaster, *children_of(postmaster)]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        with pytest.raises((winnow.Unavailable, winnow.DeadlineExceeded)):
+            client.collector.get_item(stored.id, timeout=2.0)
+        decision = client.dedup.submit_document(
+            winnow.Document(
+                namespace="away", id="d", channel="c", title="Nobody can remember this"
+            ),
+            timeout=20.0,
+        )
+        assert not decision.recorded
+        assert decision.verdict == winnow.Verdict.VERDICT_UNIQUE
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+
+        def answers() -> bool:
+            try:
+                return client.collector.get_item(stored.id, timeout=5.0).id == stored.id
+            except winnow.WinnowError:
+                return False
+
+        eventually(answers, "the store answers again")
+        (later,) = put(client, [item("away", 2)])
+        article(client, later)
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
