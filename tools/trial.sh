@@ -69,7 +69,8 @@ as_who() {
   local clone="$home/a clone" user=root
   [ "$who" = root ] || user=someone
   inside setpriv --reuid="$user" --regid="$user" --init-groups \
-    env HOME="$home" USER="$user" bash -c "cd '$clone' && $1"
+    env HOME="$home" USER="$user" bash -c "cd '$clone' || exit
+      $1"
 }
 
 prepare() {
@@ -89,6 +90,20 @@ prepare() {
     git clone -q /winnow.bundle "$home/a clone"
 }
 
+# run_after_kill <field>: starts ./x run, kills the process of that field of .cache/run/server
+# (1 winnow, 2 ./x run) once it serves, and runs again at once.
+run_after_kill() {
+  as_who "rm -f .cache/trial.log
+    (./x run >.cache/trial.log 2>&1 || true) &
+    left=300
+    until grep -qs '^Serving at' .cache/trial.log; do
+      left=\$((left - 1))
+      [ \$left -gt 0 ] || { cat .cache/trial.log && exit 1; }
+      sleep 1
+    done
+    kill -9 \$(cut -d' ' -f$1 .cache/run/server) && ./x run --once"
+}
+
 step "a bare Debian 12"
 make_base
 prepare
@@ -100,6 +115,8 @@ step "first run"
 as_who './x run --once'
 step "second run"
 as_who './x run --once'
-step "a run that is killed, and the next"
-as_who 'tools/trial_kill.sh'
+step "the run after kill -9 of winnow"
+run_after_kill 1
+step "the run after kill -9 of ./x run"
+run_after_kill 2
 say "trial: passed as $who"
