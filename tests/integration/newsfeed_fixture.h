@@ -139,7 +139,7 @@ class NewsFeedTest : public ::testing::Test {
   }
 
   const std::string url_ = NewDatabase();
-  winnow::testing::FakeClock clock_;
+  winnow::test::FakeClock clock_;
   Metrics metrics_;
   pg::Pool reads_{{.name = "read", .url = url_}, metrics_};
   pg::Pool writes_{{.name = "write", .url = url_}, metrics_};

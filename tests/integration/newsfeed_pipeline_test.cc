@@ -53,7 +53,7 @@ class Pipeline : public NewsFeedTest {
     found.set_item_id(id);
     found.set_original_item_id(original);
     found.set_channel(channel);
-    *found.mutable_arrival_time() = ToTimestamp(winnow::testing::FakeClock::kStart);
+    *found.mutable_arrival_time() = ToTimestamp(winnow::test::FakeClock::kStart);
     return envelope;
   }
 

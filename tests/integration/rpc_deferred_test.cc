@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kInFlight =
-    "winnow_rpc_in_flight{method=\"winnow.testing.v1.EchoService/Await\"}";
+    "winnow_rpc_in_flight{method=\"winnow.test.v1.EchoService/Await\"}";
 
 // Completions that handlers parked.
 class Parked {

@@ -13,7 +13,7 @@ namespace winnow::test {
 namespace {
 
 std::string InFlight(const std::string& method) {
-  return "winnow_rpc_in_flight{method=\"winnow.testing.v1.EchoService/" + method + "\"}";
+  return "winnow_rpc_in_flight{method=\"winnow.test.v1.EchoService/" + method + "\"}";
 }
 
 Reason ReasonOfEnd(const grpc::Status& status) {

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using Stream = grpc::ClientReaderWriter<echo::TakeRequest, echo::TakeResponse>;
 
 constexpr const char* kInFlight =
-    "winnow_rpc_in_flight{method=\"winnow.testing.v1.EchoService/Take\"}";
+    "winnow_rpc_in_flight{method=\"winnow.test.v1.EchoService/Take\"}";
 
 echo::TakeRequest Request(const std::string& text) {
   echo::TakeRequest request;
@@ -258,7 +258,7 @@ TEST(IngestStream, NamesTheMessageThatIsNoValidProtobuf) {
   grpc::GenericStub raw(server.NewTcpChannel());
   const auto context = ContextOf();
   grpc::CompletionQueue queue;
-  const auto stream = raw.PrepareCall(context.get(), "/winnow.testing.v1.EchoService/Take", &queue);
+  const auto stream = raw.PrepareCall(context.get(), "/winnow.test.v1.EchoService/Take", &queue);
   const auto step = [&queue] {
     void* tag = nullptr;
     bool ok = false;

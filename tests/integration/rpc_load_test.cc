@@ -132,7 +132,7 @@ TEST(AllShapes, HoldUnderConcurrentLoad) {
   EXPECT_EQ(said, 4 * 300);
   EXPECT_EQ(awaited, 4 * 100);
   for (const char* method : {"Say", "Await", "Take", "Watch"}) {
-    const std::string series = std::string("winnow_rpc_in_flight{method=\"winnow.testing.v1.") +
+    const std::string series = std::string("winnow_rpc_in_flight{method=\"winnow.test.v1.") +
                                "EchoService/" + method + "\"}";
     EXPECT_TRUE(Eventually([&] { return server.Sample(series) == 0; })) << method;
   }

@@ -83,7 +83,7 @@ TEST(Server, RefusesAMessageBeyondItsLimitAndTakesABigOne) {
   EXPECT_EQ(stub->Say(ContextOf().get(), request, &response).error_code(),
             grpc::RESOURCE_EXHAUSTED);
   EXPECT_EQ(server.Sample("winnow_rpc_requests_total{code=\"OK\","
-                          "method=\"winnow.testing.v1.EchoService/Say\"}"),
+                          "method=\"winnow.test.v1.EchoService/Say\"}"),
             1);
   request.set_text(std::string(size_t{90} << 20, 'x'));
   EXPECT_EQ(stub->Say(ContextOf().get(), request, &response).error_code(),

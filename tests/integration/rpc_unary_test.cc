@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kSaySeries = "{method=\"winnow.testing.v1.EchoService/Say\"";
+constexpr const char* kSaySeries = "{method=\"winnow.test.v1.EchoService/Say\"";
 
 struct Answer {
   grpc::Status status;

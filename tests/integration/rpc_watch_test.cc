@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kInFlight =
-    "winnow_rpc_in_flight{method=\"winnow.testing.v1.EchoService/Watch\"}";
+    "winnow_rpc_in_flight{method=\"winnow.test.v1.EchoService/Watch\"}";
 
 using Subscriber = rpc::Subscriber<echo::WatchResponse>;
 

@@ -3,11 +3,11 @@
 namespace winnow::test {
 namespace {
 
-constexpr rpc::Method kSay{"winnow.testing.v1.EchoService/Say"};
-constexpr rpc::Method kStore{"winnow.testing.v1.EchoService/Store", rpc::Lane::kWrite};
-constexpr rpc::Method kAwait{"winnow.testing.v1.EchoService/Await"};
-constexpr rpc::Method kTake{"winnow.testing.v1.EchoService/Take", rpc::Lane::kWrite};
-constexpr rpc::Method kWatch{"winnow.testing.v1.EchoService/Watch"};
+constexpr rpc::Method kSay{"winnow.test.v1.EchoService/Say"};
+constexpr rpc::Method kStore{"winnow.test.v1.EchoService/Store", rpc::Lane::kWrite};
+constexpr rpc::Method kAwait{"winnow.test.v1.EchoService/Await"};
+constexpr rpc::Method kTake{"winnow.test.v1.EchoService/Take", rpc::Lane::kWrite};
+constexpr rpc::Method kWatch{"winnow.test.v1.EchoService/Watch"};
 
 class EchoService final : public echo::EchoService::CallbackService {
  public:

@@ -6,11 +6,11 @@
 
 #include "services/platform/grpc/binder.h"
 #include "services/platform/grpc/target.h"
-#include "winnow/testing/v1/echo_service.grpc.pb.h"
+#include "winnow/test/v1/echo_service.grpc.pb.h"
 
 namespace winnow::test {
 
-namespace echo = ::winnow::testing::v1;
+namespace echo = ::winnow::test::v1;
 
 // What the echo service does for each of its methods; tests replace what they care about.
 struct EchoHandlers {
@@ -34,6 +34,6 @@ EchoHandlers PlainEcho();
 // A target named "echo" that calls `handlers`, which must outlive it.
 rpc::Target MakeEchoTarget(rpc::Runtime& runtime, const EchoHandlers& handlers);
 
-inline constexpr const char* kEchoServiceName = "winnow.testing.v1.EchoService";
+inline constexpr const char* kEchoServiceName = "winnow.test.v1.EchoService";
 
 }  // namespace winnow::test

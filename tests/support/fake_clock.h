@@ -4,7 +4,7 @@
 
 #include "services/platform/clock.h"
 
-namespace winnow::testing {
+namespace winnow::test {
 
 // A clock that stands still until a test moves it. Any thread may read or move it.
 class FakeClock final : public Clock {
@@ -21,4 +21,4 @@ class FakeClock final : public Clock {
   std::atomic<int64_t> now_;
 };
 
-}  // namespace winnow::testing
+}  // namespace winnow::test

@@ -71,6 +71,8 @@ CPP_CALLS = (
   Call(r"\bcatch\s*\([^)]*\)\s*\{\s*\}",
        "an error swallowed: handle it or let it pass", everywhere),
   Call(r"\bsystem_clock\s*::\s*now\b", "take the time from winnow::Clock", in_a_service),
+  Call(r"\bwinnow::testing\b", "helpers of tests live in winnow::test: testing:: is GoogleTest's",
+       everywhere),
   Call(r"\busing\s+namespace\b", "a header must not open a namespace for others", in_header),
 )  # fmt: skip
 
