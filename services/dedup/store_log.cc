@@ -32,16 +32,21 @@ constexpr pg::Statement kLastArrival = {
     "dedup.last_arrival",
     "SELECT arrival_time FROM dedup.entries WHERE namespace = $1 ORDER BY seq DESC LIMIT 1"};
 
-// Joined, not = ANY: a generic plan would compare every row of a new table with every element.
+// A LIMIT in each look-up keeps it one by key: a plain join, or = ANY, of a table that was never
+// analysed is planned as a scan of the whole namespace.
 constexpr pg::Statement kReadDecisions = {
-    "dedup.read_decisions", "SELECT " WINNOW_DEDUP_DECISION_COLUMNS
-                            " FROM unnest($2::text[]) AS wanted(id)"
-                            " JOIN dedup.decisions ON namespace = $1 AND document_id = wanted.id"};
+    "dedup.read_decisions",
+    "SELECT " WINNOW_DEDUP_DECISION_COLUMNS
+    " FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
+    "   (SELECT " WINNOW_DEDUP_DECISION_COLUMNS
+    "    FROM dedup.decisions WHERE namespace = $1 AND document_id = wanted.id LIMIT 1) AS found"};
 
 constexpr pg::Statement kReadNames = {
     "dedup.read_names",
-    "SELECT e.seq, e.document_id, e.channel FROM unnest($2::bigint[]) AS wanted(seq)"
-    " JOIN dedup.entries e ON e.namespace = $1 AND e.seq = wanted.seq"};
+    "SELECT wanted.seq, found.document_id, found.channel"
+    " FROM unnest($2::bigint[]) AS wanted(seq) CROSS JOIN LATERAL"
+    "   (SELECT document_id, channel FROM dedup.entries WHERE namespace = $1 AND seq = wanted.seq"
+    "    LIMIT 1) AS found"};
 
 constexpr pg::Statement kHasEntry = {
     "dedup.has_entry",

@@ -5,11 +5,15 @@
 namespace winnow::dedup {
 namespace {
 
+// The LIMIT keeps it a look-up by key for each id: a plain join of a table that was never analysed
+// is planned as a scan of the whole namespace.
 constexpr pg::Statement kReadCandidates = {
     "dedup.read_candidates",
-    "SELECT document_id, candidate_id, original_id, channel, jaccard, cosine, overlap, stage,"
-    " guards FROM unnest($2::text[]) AS wanted(id) JOIN dedup.candidates"
-    " ON namespace = $1 AND document_id = wanted.id ORDER BY document_id, rank"};
+    "SELECT wanted.id, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards"
+    " FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
+    "   (SELECT rank, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards"
+    "    FROM dedup.candidates WHERE namespace = $1 AND document_id = wanted.id"
+    "    ORDER BY rank LIMIT 1000) AS found ORDER BY wanted.id, rank"};
 
 constexpr Guard kGuards[] = {Guard::kSameChannel, Guard::kShortTitle, Guard::kChain};
 
