@@ -164,17 +164,6 @@ v1::GetCitationsResponse ToProto(const Citations& citations) {
   return out;
 }
 
-v1::Policy ToProto(const Policy& policy) {
-  v1::Policy out;
-  out.set_version(policy.version);
-  *out.mutable_window() = ToDuration(policy.window);
-  out.set_token_threshold(policy.token_threshold);
-  out.set_candidate_floor(policy.candidate_floor);
-  out.set_chain_floor(policy.chain_floor);
-  out.set_same_channel(policy.same_channel);
-  return out;
-}
-
 v1::CompareDocumentsResponse ToProto(const Comparison& comparison) {
   v1::CompareDocumentsResponse out;
   out.set_verdict(SameNumber<v1::Verdict>(comparison.verdict));

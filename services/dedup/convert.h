@@ -7,6 +7,8 @@
 #include "services/dedup/decision.h"
 #include "services/dedup/document.h"
 #include "services/dedup/policy.h"
+#include "services/dedup/policy_update.h"
+#include "services/dedup/replay.h"
 #include "winnow/dedup/v1/dedup.pb.h"
 #include "winnow/dedup/v1/dedup_service.pb.h"
 
@@ -23,7 +25,21 @@ StatusOr<DuplicateQuery> FromProto(const v1::ListDuplicatesRequest& request);
 v1::Decision ToProto(const Decision& decision);
 v1::ListDuplicatesResponse ToProto(const DuplicateQuery& query, const DuplicatePage& page);
 v1::GetCitationsResponse ToProto(const Citations& citations);
-v1::Policy ToProto(const Policy& policy);
+v1::Policy ToProto(const std::string& ns, const PolicyVersion& version);
+
+// The change that a policy and a mask ask for. Adds a violation for every path that is none.
+PolicyChange FromProto(const v1::Policy& policy, const google::protobuf::FieldMask& mask,
+                       Violations& violations);
+struct PreviewQuery {
+  std::string ns;
+  PolicyChange change;
+  int max_documents = 0;
+  int max_changes = 0;
+};
+StatusOr<PreviewQuery> FromProto(const v1::PreviewPolicyRequest& request);
+// What does not depend on who calls.
+StatusOr<PolicyUpdate> FromProto(const v1::UpdatePolicyRequest& request);
+v1::PreviewPolicyResponse ToProto(const Preview& preview);
 v1::CompareDocumentsResponse ToProto(const Comparison& comparison);
 
 }  // namespace winnow::dedup

@@ -12,20 +12,6 @@ std::string Join(std::string_view path, std::string_view field) {
   return std::string(path) + "." + std::string(field);
 }
 
-// A violation where the text is too long or holds what cannot be stored.
-void CheckText(std::string_view text, size_t limit, std::string field, Violations& violations) {
-  // No more bytes than that are no more characters.
-  const size_t characters = text.size() > limit ? CountCharacters(text) : 0;
-  if (characters > limit) {
-    violations.Add(field, "has " + std::to_string(characters) + " characters, at most " +
-                              std::to_string(limit) + " are allowed: shorten it");
-  }
-  if (text.find('\0') != text.npos) {
-    violations.Add(std::move(field),
-                   "holds the character U+0000, which cannot be stored: remove it");
-  }
-}
-
 bool IsLanguageTag(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
@@ -47,6 +33,19 @@ void FillCanonicalUrl(Document& document, std::string_view path, Violations& vio
 }
 
 }  // namespace
+
+void CheckText(std::string_view text, size_t limit, std::string field, Violations& violations) {
+  // No more bytes than that are no more characters.
+  const size_t characters = text.size() > limit ? CountCharacters(text) : 0;
+  if (characters > limit) {
+    violations.Add(field, "has " + std::to_string(characters) + " characters, at most " +
+                              std::to_string(limit) + " are allowed: shorten it");
+  }
+  if (text.find('\0') != text.npos) {
+    violations.Add(std::move(field),
+                   "holds the character U+0000, which cannot be stored: remove it");
+  }
+}
 
 void CheckNamespace(std::string_view ns, std::string field, Violations& violations) {
   if (!IsSlug(ns)) {

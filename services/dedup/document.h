@@ -41,6 +41,9 @@ enum class IdRule { kRequired, kOptional };
 // or adds every reason why it is refused. `path` is the document in the request, e.g. "document".
 void Accept(Document& document, IdRule rule, std::string_view path, Violations& violations);
 
+// A violation of `field` where the text has more than `limit` characters or holds what cannot be
+// stored.
+void CheckText(std::string_view text, size_t limit, std::string field, Violations& violations);
 // A violation of `field` unless it is a namespace.
 void CheckNamespace(std::string_view ns, std::string field, Violations& violations);
 // A violation of `field` unless it can be a document's id.

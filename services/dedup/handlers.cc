@@ -149,14 +149,14 @@ StatusOr<v1::CompareDocumentsResponse> Handlers::CompareDocuments(
     violations.Add("later.namespace", "must be that of the earlier document: both meet only there");
   }
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const Policy policy,
-                          store_.GetPolicy(call.deadline, earlier.ns, parts_.initial_policy));
+  WINNOW_ASSIGN_OR_RETURN(const PolicyVersion version,
+                          store_.GetPolicy(call.deadline, earlier.ns, 0, parts_.initial_policy));
   const Fingerprint first = parts_.rules.Of(earlier.title, earlier.text, earlier.canonical_url);
   const Fingerprint second = parts_.rules.Of(later.title, later.text, later.canonical_url);
-  auto response = ToProto(Compare(first, second, earlier.channel == later.channel, policy));
+  auto response = ToProto(Compare(first, second, earlier.channel == later.channel, version.rules));
   response.set_earlier_normalized_title(first.normalized_title);
   response.set_later_normalized_title(second.normalized_title);
-  *response.mutable_policy() = ToProto(policy);
+  *response.mutable_policy() = ToProto(earlier.ns, version);
   return response;
 }
 

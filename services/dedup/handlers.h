@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,12 @@ class Handlers {
                                                       const v1::ListDuplicatesRequest& request);
   StatusOr<v1::GetCitationsResponse> GetCitations(const rpc::CallContext& call,
                                                   const v1::GetCitationsRequest& request);
+  StatusOr<v1::GetPolicyResponse> GetPolicy(const rpc::CallContext& call,
+                                            const v1::GetPolicyRequest& request);
+  StatusOr<v1::UpdatePolicyResponse> UpdatePolicy(const rpc::CallContext& call,
+                                                  const v1::UpdatePolicyRequest& request);
+  StatusOr<v1::PreviewPolicyResponse> PreviewPolicy(const rpc::CallContext& call,
+                                                    const v1::PreviewPolicyRequest& request);
 
  private:
   // What a document that went undecided because the store is away is answered.
@@ -43,6 +50,7 @@ class Handlers {
   Store& store_;
   Worker& worker_;
   const WorkerParts& parts_;
+  std::mutex preview_;  // held while one runs: each has two windows in memory
 };
 
 }  // namespace winnow::dedup

@@ -2,10 +2,19 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "services/platform/clock.h"
+#include "services/platform/status.h"
 
 namespace winnow::dedup {
+
+inline constexpr int kMostCitationChannels = 1'000;
+inline constexpr size_t kMaxReason = 500;    // characters
+inline constexpr size_t kMaxRequestId = 64;  // characters
 
 // The rules in force for a namespace; defaults are the published ones.
 struct Policy {
@@ -15,7 +24,36 @@ struct Policy {
   double candidate_floor = 0.5;            // title Jaccard of candidates
   double chain_floor = 0.5;   // title Jaccard that a duplicate's duplicate needs to the original
   bool same_channel = false;  // whether documents of one channel are compared too
+  int citation_channels = 3;  // channels at which a story's spread is told; 0: never
   friend bool operator==(const Policy&, const Policy&) = default;
 };
+
+// A version of the rules, and how it came to be.
+struct PolicyVersion {
+  Policy rules;
+  std::string created_by;  // empty for the configuration's
+  std::string reason;
+  std::optional<Time> create_time;  // none for rules that are not stored yet
+};
+
+// New values of some fields.
+struct PolicyChange {
+  Policy values;
+  std::vector<std::string> fields;  // names as in the API
+};
+
+// Whether the API has a field of this name that can be changed.
+bool IsPolicyField(std::string_view name);
+// Those names, for people.
+std::string PolicyFieldNames();
+
+// `base` with the change; the version is left alone.
+Policy WithChange(const Policy& base, const PolicyChange& change);
+
+// Adds every reason why these rules are refused; `path` is the policy in the request.
+void CheckPolicy(const Policy& policy, const std::string& path, Violations& violations);
+
+// Differs for different rules of a namespace, whatever their version.
+std::string EtagOf(const std::string& ns, const Policy& policy);
 
 }  // namespace winnow::dedup

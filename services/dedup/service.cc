@@ -32,6 +32,10 @@ constexpr rpc::Method kGetDecision{"winnow.dedup.v1.DedupService/GetDecision"};
 constexpr rpc::Method kListDuplicates{"winnow.dedup.v1.DedupService/ListDuplicates"};
 constexpr rpc::Method kGetCitations{"winnow.dedup.v1.DedupService/GetCitations"};
 
+constexpr rpc::Method kGetPolicy{"winnow.dedup.v1.DedupService/GetPolicy"};
+constexpr rpc::Method kUpdatePolicy{"winnow.dedup.v1.DedupService/UpdatePolicy", rpc::Lane::kWrite};
+constexpr rpc::Method kPreviewPolicy{"winnow.dedup.v1.DedupService/PreviewPolicy"};
+
 constexpr std::chrono::seconds kFetchTime{10};
 
 class Service final : public v1::DedupService::CallbackService {
@@ -82,6 +86,20 @@ class Service final : public v1::DedupService::CallbackService {
                                    const v1::GetCitationsRequest* request,
                                    v1::GetCitationsResponse* response) override {
     return Unary(context, request, response, kGetCitations, &Handlers::GetCitations);
+  }
+  ServerUnaryReactor* GetPolicy(CallbackServerContext* context, const v1::GetPolicyRequest* request,
+                                v1::GetPolicyResponse* response) override {
+    return Unary(context, request, response, kGetPolicy, &Handlers::GetPolicy);
+  }
+  ServerUnaryReactor* UpdatePolicy(CallbackServerContext* context,
+                                   const v1::UpdatePolicyRequest* request,
+                                   v1::UpdatePolicyResponse* response) override {
+    return Unary(context, request, response, kUpdatePolicy, &Handlers::UpdatePolicy);
+  }
+  ServerUnaryReactor* PreviewPolicy(CallbackServerContext* context,
+                                    const v1::PreviewPolicyRequest* request,
+                                    v1::PreviewPolicyResponse* response) override {
+    return Unary(context, request, response, kPreviewPolicy, &Handlers::PreviewPolicy);
   }
 
  private:

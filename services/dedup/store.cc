@@ -1,10 +1,16 @@
 #include "services/dedup/store.h"
 
+#include <algorithm>
+
 #include "services/dedup/store_log.h"
+#include "services/dedup/store_policies.h"
 #include "services/dedup/store_rows.h"
+#include "services/platform/postgres/log_transaction.h"
 
 namespace winnow::dedup {
 namespace {
+
+constexpr int64_t kEntriesPage = 2'000;
 
 constexpr pg::Statement kGetDecision = {
     "dedup.get_decision", "SELECT " WINNOW_DEDUP_DECISION_COLUMNS
@@ -90,9 +96,31 @@ StatusOr<Citations> Store::GetCitations(Deadline deadline, const std::string& ns
   });
 }
 
-StatusOr<Policy> Store::GetPolicy(Deadline deadline, const std::string& ns, const Policy& initial) {
-  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Policy> {
-    return ReadPolicy(session, ns).value_or(initial);
+StatusOr<PolicyVersion> Store::GetPolicy(Deadline deadline, const std::string& ns, int64_t version,
+                                         const Policy& initial) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<PolicyVersion> {
+    if (auto found = ReadPolicyVersion(session, ns, version)) return *std::move(found);
+    if (version <= 1) return PolicyVersion{initial, "", "", {}};
+    return NotFound("policy version", std::to_string(version));
+  });
+}
+
+StatusOr<Store::Span> Store::NewestSpan(Deadline deadline, const std::string& ns, Micros window,
+                                        int64_t most) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Span> {
+    WINNOW_ASSIGN_OR_RETURN(const pg::Head head, pg::ReadHead(session, {"dedup", ns}));
+    const std::optional<Time> newest = LastArrival(session, ns);
+    if (!newest) return Span{};
+    const int64_t first = FirstSeqSince(session, ns, head.head, *newest - window);
+    return Span{std::max(first, head.head - most + 1), head.head};
+  });
+}
+
+StatusOr<std::vector<LogEntry>> Store::ReadPage(Deadline deadline, const std::string& ns,
+                                                int64_t after, int64_t last) {
+  const auto limit = static_cast<int>(std::min<int64_t>(kEntriesPage, last - after));
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<LogEntry>> {
+    return ReadEntries(session, ns, after, limit);
   });
 }
 

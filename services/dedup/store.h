@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "services/dedup/citations.h"
 #include "services/dedup/decision.h"
+#include "services/dedup/log_entry.h"
 #include "services/dedup/policy.h"
 #include "services/platform/clock.h"
 #include "services/platform/postgres/pool.h"
@@ -22,8 +24,21 @@ class Store {
   StatusOr<DuplicatePage> ListDuplicates(Deadline deadline, const DuplicateQuery& query);
   StatusOr<Citations> GetCitations(Deadline deadline, const std::string& ns,
                                    const std::string& original_id);
-  // What is in force for the namespace; `initial` when it has none of its own yet.
-  StatusOr<Policy> GetPolicy(Deadline deadline, const std::string& ns, const Policy& initial);
+  // What is in force for the namespace (`version` 0), or was; `initial` when it has none of its own
+  // yet. Error: NOT_FOUND for a version that never was.
+  StatusOr<PolicyVersion> GetPolicy(Deadline deadline, const std::string& ns, int64_t version,
+                                    const Policy& initial);
+
+  // Where a preview begins: the first seq within `window` of the newest arrival, at most `most`
+  // documents before the head.
+  struct Span {
+    int64_t first = 1;
+    int64_t last = 0;
+  };
+  StatusOr<Span> NewestSpan(Deadline deadline, const std::string& ns, Micros window, int64_t most);
+  // Entries of the log with seq in (after, last], at most 2,000.
+  StatusOr<std::vector<LogEntry>> ReadPage(Deadline deadline, const std::string& ns, int64_t after,
+                                           int64_t last);
 
  private:
   pg::Pool& reads_;

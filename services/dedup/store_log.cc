@@ -5,16 +5,6 @@
 namespace winnow::dedup {
 namespace {
 
-constexpr pg::Statement kReadPolicy = {
-    "dedup.read_policy",
-    "SELECT version, window_us, token_threshold, candidate_floor, chain_floor, same_channel"
-    " FROM dedup.policies WHERE namespace = $1 ORDER BY version DESC LIMIT 1"};
-
-constexpr pg::Statement kInsertPolicy = {
-    "dedup.insert_policy",
-    "INSERT INTO dedup.policies (namespace, version, window_us, token_threshold, candidate_floor,"
-    " chain_floor, same_channel) VALUES ($1, $2, $3, $4, $5, $6, $7)"};
-
 constexpr pg::Statement kReadEntries = {
     "dedup.read_entries",
     "SELECT e.seq, e.document_id, e.channel, e.title, e.lead, e.canonical_url, e.publish_time,"
@@ -73,25 +63,6 @@ LogEntry EntryOf(const pqxx::row& row) {
 }
 
 }  // namespace
-
-std::optional<Policy> ReadPolicy(pg::Session& session, const std::string& ns) {
-  const pqxx::result rows = session.Execute(kReadPolicy, ns);
-  if (rows.empty()) return std::nullopt;
-  const pqxx::row row = rows[0];
-  Policy policy;
-  policy.version = row[0].as<int64_t>();
-  policy.window = Micros(row[1].as<int64_t>());
-  policy.token_threshold = row[2].as<double>();
-  policy.candidate_floor = row[3].as<double>();
-  policy.chain_floor = row[4].as<double>();
-  policy.same_channel = row[5].as<bool>();
-  return policy;
-}
-
-void InsertPolicy(pg::Session& session, const std::string& ns, const Policy& policy) {
-  session.Execute(kInsertPolicy, ns, policy.version, policy.window.count(), policy.token_threshold,
-                  policy.candidate_floor, policy.chain_floor, policy.same_channel);
-}
 
 std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,
                                   int limit) {

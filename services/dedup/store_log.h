@@ -10,16 +10,11 @@
 
 #include "services/dedup/decision.h"
 #include "services/dedup/log_entry.h"
-#include "services/dedup/policy.h"
 #include "services/platform/postgres/session.h"
 
 // The log of a namespace as its writers and followers read and extend it. Statements throw pqxx
 // exceptions, which the pool turns into Status.
 namespace winnow::dedup {
-
-// The policy in force, if the namespace has any.
-std::optional<Policy> ReadPolicy(pg::Session& session, const std::string& ns);
-void InsertPolicy(pg::Session& session, const std::string& ns, const Policy& policy);
 
 // Committed entries after `after` in order of seq, at most `limit`.
 std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "services/dedup/store_policies.h"
 #include "services/platform/postgres/log_transaction.h"
 
 namespace winnow::dedup {
@@ -19,7 +20,7 @@ constexpr size_t kMostBatch = pg::kMostRowsAppended;
 constexpr milliseconds kUrgentTime(2'000);
 constexpr milliseconds kBulkTime(15'000);
 // Transactions that may find the window out of date, one after the other.
-constexpr int kRounds = 4;
+constexpr int kRounds = 16;
 
 pg::Stream StreamOf(const std::string& ns) { return {kSchema, ns}; }
 
@@ -85,7 +86,7 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
     std::optional<Policy> policy = ReadPolicy(log.session(), ns_);
     if (!policy) {
       policy = parts_.initial_policy;
-      InsertPolicy(log.session(), ns_, *policy);
+      InsertInitialPolicy(log.session(), ns_, *policy);
     }
     need = FollowLog(log.session(), {log.head(), log.epoch()}, *policy);
     if (need != Need::kNothing) {

@@ -1,6 +1,7 @@
 // How a decider's window follows the log of its namespace.
 #include <algorithm>
 
+#include "services/dedup/store_policies.h"
 #include "services/dedup/worker_decider.h"
 #include "services/platform/log.h"
 #include "services/platform/postgres/log_transaction.h"

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <random>
-#include <thread>
 
 #include "tests/support/collector.h"
 #include "tests/support/dedup.h"
@@ -170,41 +168,6 @@ TEST_F(DedupWorker, AWindowThatIsTooLargeIsShortened) {
   EXPECT_GE(instance.documents_in_memory(), 500);
   EXPECT_EQ(instance.SubmitOne(NewDocument("late", "two", Story(2'499)))->original_id, "2499");
   EXPECT_EQ(instance.SubmitOne(NewDocument("early", "two", Story(0)))->verdict, Verdict::kUnique);
-}
-
-// Near-duplicate pairs are submitted at the same time to several instances, each pair split
-// between two of them: exactly one of each may pass.
-TEST_F(DedupWorker, OfPairsRacingOverInstancesExactlyOnePasses) {
-  constexpr int kInstances = 3;
-  constexpr int kPairs = 400;
-  std::vector<std::unique_ptr<DedupInstance>> instances;
-  for (int i = 0; i < kInstances; ++i) instances.push_back(std::make_unique<DedupInstance>(url_));
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kInstances; ++i) {
-    threads.emplace_back([&, i] {
-      std::mt19937 random(static_cast<unsigned>(i));
-      std::vector<Document> batch;
-      for (int pair = 0; pair < kPairs; ++pair) {
-        for (const int side : {0, 1}) {
-          if ((pair + side) % kInstances != i) continue;
-          batch.push_back(NewDocument(std::to_string(pair) + (side == 0 ? "a" : "b"),
-                                      side == 0 ? "one" : "two",
-                                      side == 0 ? Story(pair) : Retold(pair)));
-        }
-        if (random() % 20 != 0 && pair + 1 != kPairs) continue;
-        for (const auto& decision : instances[static_cast<size_t>(i)]->Submit(std::move(batch))) {
-          EXPECT_TRUE(decision.ok()) << decision.status();
-        }
-        batch.clear();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  pg::Pool& pool = instances[0]->pool();
-  EXPECT_EQ(test::QueryNumber(pool, "SELECT count(*) FROM dedup.decisions"), 2 * kPairs);
-  EXPECT_EQ(test::QueryNumber(pool, "SELECT count(*) FROM dedup.decisions WHERE verdict = 1"),
-            kPairs);
-  EXPECT_EQ(test::DifferencesFromReplay(pool, "default"), std::vector<std::string>());
 }
 
 }  // namespace

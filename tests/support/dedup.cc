@@ -6,6 +6,7 @@
 #include "services/collector/service.h"
 #include "services/dedup/service.h"
 #include "services/dedup/service_text_rules.h"
+#include "services/dedup/store_policies.h"
 #include "services/dedup/worker_items.h"
 #include "services/platform/hash.h"
 #include "services/platform/postgres/migrate.h"
@@ -110,30 +111,47 @@ StatusOr<dedup::Decision> DedupInstance::Check(const dedup::Document& document) 
 std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns) {
   std::vector<dedup::LogEntry> entries;
   std::map<std::string, dedup::Decision> decisions;
-  dedup::Policy policy;
+  std::map<int64_t, dedup::Policy> policies;
   OrThrow(pool.Read(Soon(), [&](pg::Session& session) {
     entries = dedup::ReadEntries(session, ns, 0, kEverything);
     std::set<std::string> ids;
     for (const dedup::LogEntry& entry : entries) ids.insert(entry.document_id);
     decisions = dedup::ReadDecisions(session, ns, ids);
-    policy = dedup::ReadPolicy(session, ns).value();
+    for (int64_t version = 1;; ++version) {
+      const auto policy = dedup::ReadPolicyVersion(session, ns, version);
+      if (!policy) break;
+      policies[version] = policy->rules;
+    }
     return OkStatus();
   }));
   std::vector<std::string> differences;
-  dedup::NamespaceWindow window(BuiltInTextRules(), policy, 0, 1'000);
+  std::optional<dedup::NamespaceWindow> window;
+  int64_t last_version = 0;
   std::map<int64_t, std::string> ids;
-  for (const dedup::LogEntry& entry : entries) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const dedup::LogEntry& entry = entries[i];
+    const auto stored = decisions.find(entry.document_id);
+    if (stored == decisions.end()) {
+      differences.push_back(entry.document_id + " has no decision");
+      continue;
+    }
+    const int64_t version = stored->second.policy_version;
+    if (version < last_version) differences.push_back(entry.document_id + " by an older policy");
+    last_version = version;
+    const dedup::Policy& policy = policies.at(version);
+    if (!window || !window->Apply(policy)) {
+      window.emplace(BuiltInTextRules(), policy, 0, 1'000);
+      for (size_t k = 0; k < i; ++k) window->Keep(entries[k]);
+    }
     const auto print =
         BuiltInTextRules().OfNormalized(entry.title, entry.lead, entry.canonical_url);
-    const dedup::Judgement judged = window.Judge(print, entry.channel, entry.arrival_time);
-    window.Append(entry.seq, print, entry.channel, entry.arrival_time, judged);
-    window.KeepTrial();
+    const dedup::Judgement judged = window->Judge(print, entry.channel, entry.arrival_time);
+    window->Append(entry.seq, print, entry.channel, entry.arrival_time, judged);
+    window->KeepTrial();
     ids[entry.seq] = entry.document_id;
     const std::string original =
         judged.is_duplicate() ? ids.at(judged.candidates.front().root_seq) : "";
-    const auto stored = decisions.find(entry.document_id);
-    if (stored == decisions.end() || stored->second.original_id != original ||
-        stored->second.stage != judged.stage) {
+    if (stored->second.original_id != original || stored->second.stage != judged.stage) {
       differences.push_back(entry.document_id + " at " + std::to_string(entry.seq));
     }
   }

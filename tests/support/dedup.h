@@ -42,6 +42,7 @@ class DedupInstance {
 
   int64_t documents_in_memory() const { return memory_.documents.load(); }
   pg::Pool& pool() { return reads_; }
+  pg::Pool& logs() { return logs_; }
 
  private:
   dedup::Job JobOf(const dedup::Document& document) const;
@@ -56,8 +57,8 @@ class DedupInstance {
   dedup::Worker worker_;
 };
 
-// Decides the whole log of a namespace again, one document after the other in order of seq, and
-// gives what differs from the stored decisions.
+// Decides the whole log of a namespace again, one document after the other in order of seq, each by
+// the version of the rules that its decision names, and gives what differs from the decisions.
 std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns);
 
 }  // namespace winnow::test

@@ -147,6 +147,9 @@ class Dedup(dedup_grpc.DedupServiceServicer):
     GetDecision = unary(dedup_service_pb2.GetDecisionResponse)
     ListDuplicates = unary(dedup_service_pb2.ListDuplicatesResponse)
     GetCitations = unary(dedup_service_pb2.GetCitationsResponse)
+    GetPolicy = unary(dedup_service_pb2.GetPolicyResponse)
+    UpdatePolicy = unary(dedup_service_pb2.UpdatePolicyResponse)
+    PreviewPolicy = unary(dedup_service_pb2.PreviewPolicyResponse)
 
     def IngestDocuments(  # noqa: N802
         self, request_iterator: Iterator[Any], context: Context

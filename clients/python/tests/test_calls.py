@@ -211,6 +211,18 @@ def test_every_list_has_an_iterator(client: winnow.Winnow, script: Script) -> No
     assert [category.id for category in client.newsfeed.categories()] == ["category"]
 
 
+def test_policy_calls_name_the_fields_that_change(client: winnow.Winnow, script: Script) -> None:
+    policy = winnow.Policy(token_threshold=0.75, etag="e")
+    client.dedup.get_policy(namespace="n", version=2)
+    client.dedup.update_policy(policy, ["token_threshold"], reason="why", request_id="once")
+    client.dedup.preview_policy(policy, ["token_threshold"], max_documents=10)
+    get, update, preview = script.requests
+    assert (get.namespace, get.version) == ("n", 2)
+    assert update.policy == preview.policy == policy
+    assert list(update.update_mask.paths) == list(preview.update_mask.paths) == ["token_threshold"]
+    assert (update.reason, update.request_id, preview.max_documents) == ("why", "once", 10)
+
+
 def test_requests_carry_their_arguments(client: winnow.Winnow, script: Script) -> None:
     document = winnow.Document(id="d", channel="c", title="t")
     client.dedup.submit_document(document)

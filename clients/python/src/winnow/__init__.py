@@ -6,7 +6,15 @@ connect() gives the clients of all services; README.md has examples.
 from winnow.client import DEFAULT_ADDRESS, Winnow, connect
 from winnow.collector_client import CollectorClient, Item, StoredItem
 from winnow.connection import Connection, Tls
-from winnow.dedup_client import Decision, DedupClient, Document, Duplicate, Stage, Verdict
+from winnow.dedup_client import (
+    Decision,
+    DedupClient,
+    Document,
+    Duplicate,
+    Policy,
+    Stage,
+    Verdict,
+)
 from winnow.errors import (
     Aborted,
     AlreadyExists,
@@ -59,6 +67,7 @@ __all__ = [
     "NewsFeedClient",
     "NotFound",
     "PermissionDenied",
+    "Policy",
     "ResourceExhausted",
     "RetryPolicy",
     "Stage",

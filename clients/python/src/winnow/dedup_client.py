@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from google.protobuf.field_mask_pb2 import FieldMask
+
 from winnow import ingest, paging
 from winnow.connection import Connection
 from winnow.dedup.v1 import dedup_pb2, dedup_service_pb2
@@ -13,11 +15,13 @@ from winnow.errors import WinnowError, from_status
 Document = dedup_pb2.Document
 Decision = dedup_pb2.Decision
 Duplicate = dedup_pb2.Duplicate
+Policy = dedup_pb2.Policy
 Stage = dedup_pb2.Stage
 Verdict = dedup_pb2.Verdict
 CompareDocumentsResponse = dedup_service_pb2.CompareDocumentsResponse
 GetCitationsResponse = dedup_service_pb2.GetCitationsResponse
 ListDuplicatesResponse = dedup_service_pb2.ListDuplicatesResponse
+PreviewPolicyResponse = dedup_service_pb2.PreviewPolicyResponse
 
 
 class DedupClient:
@@ -128,3 +132,53 @@ class DedupClient:
             namespace=namespace, original_id=original_id
         )
         return self._connection.unary(self._stub.GetCitations, request, timeout=timeout)
+
+    def get_policy(
+        self, *, namespace: str = "", version: int = 0, timeout: float | None = None
+    ) -> Policy:
+        """The rules of a namespace: those in force, or an earlier version. Raises NotFound."""
+        request = dedup_service_pb2.GetPolicyRequest(namespace=namespace, version=version)
+        return self._connection.unary(self._stub.GetPolicy, request, timeout=timeout).policy
+
+    def update_policy(
+        self,
+        policy: Policy,
+        fields: Sequence[str],
+        *,
+        namespace: str = "",
+        reason: str = "",
+        request_id: str = "",
+        timeout: float | None = None,
+    ) -> Policy:
+        """Changes the named fields of a namespace's rules, and answers the rules then in force.
+
+        With `policy.etag` set, the change is made only if nobody changed the rules meanwhile.
+        """
+        request = dedup_service_pb2.UpdatePolicyRequest(
+            namespace=namespace,
+            policy=policy,
+            update_mask=FieldMask(paths=fields),
+            reason=reason,
+            request_id=request_id,
+        )
+        return self._connection.unary(self._stub.UpdatePolicy, request, timeout=timeout).policy
+
+    def preview_policy(
+        self,
+        policy: Policy,
+        fields: Sequence[str],
+        *,
+        namespace: str = "",
+        max_documents: int = 0,
+        max_changes: int = 0,
+        timeout: float | None = None,
+    ) -> PreviewPolicyResponse:
+        """What the window's documents would be decided to be, and changes nothing."""
+        request = dedup_service_pb2.PreviewPolicyRequest(
+            namespace=namespace,
+            policy=policy,
+            update_mask=FieldMask(paths=fields),
+            max_documents=max_documents,
+            max_changes=max_changes,
+        )
+        return self._connection.unary(self._stub.PreviewPolicy, request, timeout=timeout)

@@ -1,5 +1,6 @@
 package io.winnow.client;
 
+import com.google.protobuf.FieldMask;
 import io.winnow.dedup.v1.CheckDocumentRequest;
 import io.winnow.dedup.v1.CompareDocumentsRequest;
 import io.winnow.dedup.v1.CompareDocumentsResponse;
@@ -10,11 +11,17 @@ import io.winnow.dedup.v1.Duplicate;
 import io.winnow.dedup.v1.GetCitationsRequest;
 import io.winnow.dedup.v1.GetCitationsResponse;
 import io.winnow.dedup.v1.GetDecisionRequest;
+import io.winnow.dedup.v1.GetPolicyRequest;
 import io.winnow.dedup.v1.IngestDocumentsRequest;
 import io.winnow.dedup.v1.IngestDocumentsResponse;
 import io.winnow.dedup.v1.ListDuplicatesRequest;
+import io.winnow.dedup.v1.Policy;
+import io.winnow.dedup.v1.PreviewPolicyRequest;
+import io.winnow.dedup.v1.PreviewPolicyResponse;
 import io.winnow.dedup.v1.SubmitDocumentRequest;
+import io.winnow.dedup.v1.UpdatePolicyRequest;
 import java.util.Iterator;
+import java.util.List;
 import java.util.function.BiConsumer;
 
 /** DedupService: is a document the first of its story? Every call is safe to repeat. */
@@ -80,6 +87,29 @@ public final class DedupClient {
     var request =
         GetCitationsRequest.newBuilder().setNamespace(namespace).setOriginalId(originalId).build();
     return connection.call(DedupServiceGrpc.getGetCitationsMethod(), request);
+  }
+
+  /** The rules of a namespace in force; version 0, or an earlier version. */
+  public Policy getPolicy(String namespace, long version) {
+    var request = GetPolicyRequest.newBuilder().setNamespace(namespace).setVersion(version).build();
+    return connection.call(DedupServiceGrpc.getGetPolicyMethod(), request).getPolicy();
+  }
+
+  /** Changes the rules of a namespace; with an etag, only if nobody changed them meanwhile. */
+  public Policy updatePolicy(UpdatePolicyRequest request) {
+    return connection.call(DedupServiceGrpc.getUpdatePolicyMethod(), request).getPolicy();
+  }
+
+  /** What the window's documents would be decided to be, and changes nothing. */
+  public PreviewPolicyResponse previewPolicy(
+      String namespace, Policy policy, List<String> fields) {
+    var request =
+        PreviewPolicyRequest.newBuilder()
+            .setNamespace(namespace)
+            .setPolicy(policy)
+            .setUpdateMask(FieldMask.newBuilder().addAllPaths(fields))
+            .build();
+    return connection.call(DedupServiceGrpc.getPreviewPolicyMethod(), request);
   }
 
   private static Result<Decision> result(IngestDocumentsResponse response) {

@@ -1,0 +1,139 @@
+#include <utility>
+
+#include "services/dedup/convert.h"
+#include "services/dedup/document.h"
+#include "services/platform/page_token.h"
+#include "services/platform/text.h"
+#include "services/platform/timestamp.h"
+
+namespace winnow::dedup {
+namespace {
+
+constexpr int kDefaultPreviewed = 20'000;
+constexpr int kMostPreviewed = 100'000;
+constexpr int kDefaultChanges = 50;
+constexpr int kMostChanges = 1'000;
+
+std::string NamespaceOf(const std::string& ns) {
+  return ns.empty() ? std::string(kDefaultNamespace) : ns;
+}
+
+// By the rule of page sizes: 0 is the default, above the most is the most, negative is refused.
+int SizeOf(int requested, int usual, int most, const std::string& field, Violations& violations) {
+  const StatusOr<int> size = PageSize(requested, usual, most);
+  if (size.ok()) return *size;
+  violations.Add(field, "must not be negative; 0 means " + std::to_string(usual));
+  return usual;
+}
+
+template <class Request>
+PolicyChange ChangeOf(const Request& request, Violations& violations) {
+  if (!request.has_policy()) violations.Add("policy", "is required: set the new values");
+  return FromProto(request.policy(), request.update_mask(), violations);
+}
+
+v1::Verdict VerdictOf(const Replay::Outcome& outcome) {
+  return static_cast<v1::Verdict>(outcome.verdict);
+}
+
+}  // namespace
+
+v1::Policy ToProto(const std::string& ns, const PolicyVersion& version) {
+  const Policy& rules = version.rules;
+  v1::Policy out;
+  out.set_version(rules.version);
+  *out.mutable_window() = ToDuration(rules.window);
+  out.set_token_threshold(rules.token_threshold);
+  out.set_candidate_floor(rules.candidate_floor);
+  out.set_chain_floor(rules.chain_floor);
+  out.set_same_channel(rules.same_channel);
+  out.set_citation_channels(rules.citation_channels);
+  out.set_etag(EtagOf(ns, rules));
+  if (version.create_time) *out.mutable_create_time() = ToTimestamp(*version.create_time);
+  out.set_created_by(version.created_by);
+  out.set_reason(version.reason);
+  return out;
+}
+
+PolicyChange FromProto(const v1::Policy& policy, const google::protobuf::FieldMask& mask,
+                       Violations& violations) {
+  PolicyChange change;
+  if (mask.paths().empty()) {
+    violations.Add("update_mask", "is required: name what changes, any of " + PolicyFieldNames());
+  }
+  for (int i = 0; i < mask.paths_size(); ++i) {
+    if (!IsPolicyField(mask.paths(i))) {
+      violations.Add("update_mask.paths[" + std::to_string(i) + "]",
+                     "is no field that can be changed: use any of " + PolicyFieldNames());
+      continue;
+    }
+    change.fields.push_back(mask.paths(i));
+  }
+  const StatusOr<Micros> window = FromDuration(policy.window());
+  if (window.ok()) {
+    change.values.window = *window;
+  } else {
+    violations.Add("policy.window", "is no valid duration");
+  }
+  change.values.token_threshold = policy.token_threshold();
+  change.values.candidate_floor = policy.candidate_floor();
+  change.values.chain_floor = policy.chain_floor();
+  change.values.same_channel = policy.same_channel();
+  change.values.citation_channels = policy.citation_channels();
+  return change;
+}
+
+StatusOr<PolicyUpdate> FromProto(const v1::UpdatePolicyRequest& request) {
+  Violations violations;
+  PolicyUpdate update;
+  update.ns = NamespaceOf(request.namespace_());
+  CheckNamespace(update.ns, "namespace", violations);
+  update.change = ChangeOf(request, violations);
+  update.etag = request.policy().etag();
+  update.reason = request.reason();
+  update.request_id = request.request_id();
+  CheckText(update.reason, kMaxReason, "reason", violations);
+  CheckText(update.request_id, kMaxRequestId, "request_id", violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  return update;
+}
+
+StatusOr<PreviewQuery> FromProto(const v1::PreviewPolicyRequest& request) {
+  Violations violations;
+  PreviewQuery query;
+  query.ns = NamespaceOf(request.namespace_());
+  CheckNamespace(query.ns, "namespace", violations);
+  query.change = ChangeOf(request, violations);
+  query.max_documents = SizeOf(request.max_documents(), kDefaultPreviewed, kMostPreviewed,
+                               "max_documents", violations);
+  query.max_changes =
+      SizeOf(request.max_changes(), kDefaultChanges, kMostChanges, "max_changes", violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  return query;
+}
+
+v1::PreviewPolicyResponse ToProto(const Preview& preview) {
+  v1::PreviewPolicyResponse out;
+  out.set_document_count(preview.document_count);
+  if (preview.from) *out.mutable_from_time() = ToTimestamp(*preview.from);
+  if (preview.until) *out.mutable_until_time() = ToTimestamp(*preview.until);
+  out.set_duplicates_before(preview.duplicates_before);
+  out.set_duplicates_after(preview.duplicates_after);
+  out.set_newly_duplicate(preview.newly_duplicate);
+  out.set_newly_unique(preview.newly_unique);
+  out.set_other_original(preview.other_original);
+  for (const Preview::Change& change : preview.changes) {
+    v1::PolicyChange& to = *out.add_changes();
+    to.set_document_id(change.document_id);
+    to.set_channel(change.channel);
+    to.set_verdict_before(VerdictOf(change.before));
+    to.set_verdict_after(VerdictOf(change.after));
+    to.set_original_id_before(change.original_before);
+    to.set_original_id_after(change.original_after);
+    to.set_stage_after(static_cast<v1::Stage>(change.after.stage));
+    to.set_similarity_after(change.after.similarity);
+  }
+  return out;
+}
+
+}  // namespace winnow::dedup

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "services/dedup/policy.h"
+
+namespace winnow::dedup {
+
+// A request to change a namespace's rules.
+struct PolicyUpdate {
+  std::string ns;
+  PolicyChange change;
+  std::string etag;  // empty: whatever is in force
+  std::string caller;
+  std::string reason;
+  std::string request_id;  // not empty
+};
+
+}  // namespace winnow::dedup
