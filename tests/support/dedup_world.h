@@ -20,7 +20,8 @@ using TokenSet = std::vector<index::Token>;
 // A world is its seed: a failing one is run again by its number alone.
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed), has_long_texts_(OneIn(8)) {}
+  explicit World(uint64_t seed)
+      : random_(seed), has_long_texts_(OneIn(8)), order_(OneIn(3) ? random_() | 1 : 1) {}
 
   uint64_t Below(uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
   bool OneIn(uint64_t chance) { return Below(chance) == 0; }
@@ -29,10 +30,10 @@ class World {
     return *(values.begin() + static_cast<std::ptrdiff_t>(Below(values.size())));
   }
 
-  // Frequent tokens are large, as in the frozen order.
+  // Frequent tokens are large, as in the frozen order; in some worlds the order is any other.
   index::Token NextToken() {
     const uint64_t span = uint64_t{1} << (1 + Below(12));
-    return static_cast<index::Token>(4'294'967'295U - Below(span) * 977);
+    return static_cast<index::Token>((4'294'967'295U - Below(span) * 977) * order_);
   }
   // Most are about as long as titles are; in some worlds they are longer than any filter's table.
   TokenSet NextSet() {
@@ -63,6 +64,7 @@ class World {
  private:
   std::mt19937_64 random_;
   bool has_long_texts_;
+  uint64_t order_;  // odd: ranks times it are a permutation
 };
 
 // Number of tokens that both sets hold, the plain way.
@@ -83,6 +85,12 @@ inline size_t CountShared(const TokenSet& a, const TokenSet& b) {
 inline uint64_t WorldCount(uint64_t usual) {
   const char* asked = std::getenv("WINNOW_WORLDS");
   return asked == nullptr ? usual : std::strtoull(asked, nullptr, 10);
+}
+
+// How many documents a world has: WINNOW_WORLD_SIZE, or `usual`.
+inline int WorldSize(int usual) {
+  const char* asked = std::getenv("WINNOW_WORLD_SIZE");
+  return asked == nullptr ? usual : std::atoi(asked);
 }
 
 }  // namespace winnow::dedup

@@ -11,11 +11,22 @@ double Jaccard(uint32_t overlap, uint32_t n, uint32_t m) {
   return united == 0 ? 0.0 : static_cast<double>(overlap) / static_cast<double>(united);
 }
 
+double Cosine(uint32_t overlap, uint32_t n, uint32_t m) {
+  if (n == 0 || m == 0) return 0;
+  // One root of the product, so that equal sets are exactly 1.
+  return std::min(1.0, overlap / std::sqrt(static_cast<double>(n) * static_cast<double>(m)));
+}
+
+double Containment(uint32_t overlap, uint32_t n, uint32_t m) {
+  return n == 0 || m == 0 ? 0.0 : static_cast<double>(overlap) / std::min(n, m);
+}
+
 Bounds::Bounds(double threshold) : threshold_(threshold), table_(std::make_unique<Table>()) {
   assert(threshold > 0 && threshold <= 1);
   for (uint32_t n = 1; n < kTableSize; ++n) {
+    table_->prefix[n] = static_cast<uint8_t>(ComputePrefix(n));
     for (uint32_t m = 1; m < kTableSize; ++m) {
-      (*table_)[n * kTableSize + m] = static_cast<uint8_t>(Compute(n, m));
+      table_->least[n * kTableSize + m] = static_cast<uint8_t>(Compute(n, m));
     }
   }
 }
@@ -32,7 +43,7 @@ uint32_t Bounds::Compute(uint32_t n, uint32_t m) const {
   return least;
 }
 
-uint32_t Bounds::PrefixLength(uint32_t n) const {
+uint32_t Bounds::ComputePrefix(uint32_t n) const {
   if (n == 0) return 0;
   // The other set that asks for the smallest overlap is one that lies wholly within this one: then
   // J = overlap / n. The same double division as Jaccard(), so that no rounding can differ.

@@ -9,13 +9,13 @@ namespace winnow::dedup::index {
 namespace {
 
 // Slots are filled to between 3/5 and 4/5.
-constexpr uint32_t kSpare = 4;
+constexpr uint32_t kSpare = 2;
 uint32_t CapacityFor(uint32_t live) { return live + live * 2 / 3 + kSpare; }
 bool IsFull(uint32_t used, uint32_t capacity) { return (used + 1) * 5 > capacity * 4; }
 
-// Shards swept per new segment. All are swept once in 64 segments, long before segment numbers
-// come round again.
-constexpr size_t kSweptPerSegment = 4;
+// Shards swept per new segment: all within 64 segments, long before segment numbers come round
+// again.
+constexpr size_t kSweptPerSegment = 1;
 
 }  // namespace
 
@@ -55,18 +55,18 @@ void PostingMap::Append(Token token, Posting posting) {
     return;
   }
   if (list & kSingle) {
-    SetList(slot, NewChunk(0, std::array{static_cast<uint32_t>(list), packed}, 3));
+    SetList(slot, NewChunk(0, std::array{static_cast<uint32_t>(list), packed}, 2));
     return;
   }
   uint32_t* chunk = arenas_[newest].words.data() + static_cast<uint32_t>(list);
-  const uint32_t count = chunk[2] >> 16;
-  const uint32_t capacity = chunk[2] & 0xffff;
+  const uint32_t count = CountOf(chunk);
+  const uint32_t capacity = CapacityOf(chunk);
   if (count < capacity) {
     chunk[kHeaderWords + count] = packed;
-    chunk[2] += 1U << 16;
+    chunk[1] += kOneCounted;
     return;
   }
-  SetList(slot, NewChunk(list, std::array{packed}, std::min(capacity * 2 + 1, kMostPerChunk)));
+  SetList(slot, NewChunk(list, std::array{packed}, std::min(capacity * 2, kMostPerChunk)));
 }
 
 PostingMap::List PostingMap::NewChunk(List before, std::span<const uint32_t> postings,
@@ -75,8 +75,8 @@ PostingMap::List PostingMap::NewChunk(List before, std::span<const uint32_t> pos
   std::vector<uint32_t>& words = arenas_[newest].words;
   const auto offset = static_cast<uint32_t>(words.size());
   words.push_back(static_cast<uint32_t>(before));
-  words.push_back(static_cast<uint32_t>(before >> 32));
-  words.push_back(static_cast<uint32_t>(postings.size()) << 16 | capacity);
+  words.push_back(static_cast<uint32_t>(before >> 32) | capacity * kOneOfCapacity |
+                  static_cast<uint32_t>(postings.size()) * kOneCounted);
   words.insert(words.end(), postings.begin(), postings.end());
   words.resize(words.size() + capacity - postings.size());
   return List{newest} << 48 | kPresent | offset;
@@ -93,22 +93,23 @@ void PostingMap::RemoveNewest(Token token) {
   }
   std::vector<uint32_t>& words = arenas_[arenas_.newest()].words;
   const auto offset = static_cast<uint32_t>(list);
-  words[offset + 2] -= 1U << 16;
-  if (words[offset + 2] >> 16 != 0) return;
-  SetList(*slot, List{words[offset + 1]} << 32 | words[offset]);
-  if (offset + kHeaderWords + (words[offset + 2] & 0xffff) == words.size()) words.resize(offset);
+  uint32_t* chunk = words.data() + offset;
+  chunk[1] -= kOneCounted;
+  if (CountOf(chunk) != 0) return;
+  SetList(*slot, ListBefore(chunk));
+  if (offset + kHeaderWords + CapacityOf(chunk) == words.size()) words.resize(offset);
 }
 
 void PostingMap::Prefetch(Token token) const {
   const uint64_t mixed = Mix(token);
-  const Shard& shard = shards_[mixed >> 56];
+  const Shard& shard = shards_[mixed >> 58];
   const uint64_t home = (mixed >> 24 & 0xffffffff) * shard.capacity >> 32;
   __builtin_prefetch(shard.slots.get() + home);
 }
 
 PostingMap::Slot* PostingMap::FindSlot(Token token) const {
   const uint64_t mixed = Mix(token);
-  const Shard& shard = shards_[mixed >> 56];
+  const Shard& shard = shards_[mixed >> 58];
   if (shard.capacity == 0) return nullptr;
   auto at = static_cast<uint32_t>((mixed >> 24 & 0xffffffff) * shard.capacity >> 32);
   for (;;) {
@@ -132,7 +133,7 @@ void PostingMap::PrefetchList(List list) const {
 PostingMap::Slot& PostingMap::SlotFor(Token token) {
   if (Slot* found = FindSlot(token)) return *found;
   const uint64_t mixed = Mix(token);
-  Shard& shard = shards_[mixed >> 56];
+  Shard& shard = shards_[mixed >> 58];
   if (IsFull(shard.used, shard.capacity)) Rebuild(shard);
   auto at = static_cast<uint32_t>((mixed >> 24 & 0xffffffff) * shard.capacity >> 32);
   while (shard.slots[at].high != 0 || shard.slots[at].low != kUnused) {

@@ -61,14 +61,23 @@ class PostingMap {
   List Find(Token token) const;
   void PrefetchList(List list) const;
 
-  // Calls visit(segment, packed postings, oldest first) for the newest run of a list and gives the
-  // list before it; runs of segments less than `age` segments after the oldest end the list.
+  // Where the newest run of a list lies, in segments after the oldest live one; kEnded when there
+  // is none.
+  static constexpr uint16_t kEnded = SegmentRing<int>::kMostLive;
+  uint16_t AgeOf(List list) const {
+    if (list == 0 || !arenas_.IsLive(SegmentOf(list))) return kEnded;
+    return arenas_.Age(SegmentOf(list));
+  }
+  // Calls visit(segment, packed postings, oldest first) for the newest run of a list that has not
+  // ended, and gives the list before it.
   template <class Visit>
-  List VisitRun(List list, uint16_t age, Visit&& visit) const;
-  // All runs of a list, newest first.
+  List VisitRun(List list, Visit&& visit) const;
+  // All runs from `age` on, newest first.
   template <class Visit>
   void ForEachRun(List list, uint16_t age, Visit&& visit) const {
-    while (list != 0) list = VisitRun(list, age, visit);
+    for (uint16_t at = AgeOf(list); at != kEnded && at >= age; at = AgeOf(list)) {
+      list = VisitRun(list, visit);
+    }
   }
 
   size_t bytes() const;
@@ -88,13 +97,18 @@ class PostingMap {
     std::vector<uint32_t> words;
   };
 
-  // A list: segment 16 bits, kPresent, kSingle, then 32 bits of posting or of offset in the arena.
+  // A list, from its highest bit: segment 16 bits, 14 bits of nothing, kSingle, kPresent, 32 bits
+  // of posting or of offset in the arena. A chunk begins with the list before it, which has the
+  // chunk's capacity and count in those 14 bits, and goes on with its postings.
   static constexpr List kPresent = List{1} << 32;
   static constexpr List kSingle = List{1} << 33;
-  // A chunk: the list before it in two words, count and capacity in one, postings.
-  static constexpr uint32_t kHeaderWords = 3;
-  static constexpr uint32_t kMostPerChunk = 61;
-  static constexpr size_t kShards = 256;
+  static constexpr uint32_t kHeaderWords = 2;
+  static constexpr uint32_t kOneCounted = 1U << 2;     // in the higher word
+  static constexpr uint32_t kOneOfCapacity = 1U << 9;  // likewise
+  static constexpr uint32_t kSizeMask = 0x7f;
+  static constexpr uint32_t kListMask = 0xffff0003;  // of the higher word
+  static constexpr uint32_t kMostPerChunk = 62;
+  static constexpr size_t kShards = 64;
   static constexpr uint32_t kUnused = 0;
   static constexpr uint32_t kEmptied = 1;
 
@@ -104,6 +118,13 @@ class PostingMap {
     return slot.high == 0 ? 0 : List{slot.high} << 32 | slot.low;
   }
   static void SetList(Slot& slot, List list);
+  static uint32_t CountOf(const uint32_t* chunk) { return chunk[1] / kOneCounted & kSizeMask; }
+  static uint32_t CapacityOf(const uint32_t* chunk) {
+    return chunk[1] / kOneOfCapacity & kSizeMask;
+  }
+  static List ListBefore(const uint32_t* chunk) {
+    return List{chunk[1] & kListMask} << 32 | chunk[0];
+  }
 
   const uint32_t* ChunkOf(List list) const {
     return arenas_[SegmentOf(list)].words.data() + static_cast<uint32_t>(list);
@@ -120,17 +141,16 @@ class PostingMap {
 };
 
 template <class Visit>
-PostingMap::List PostingMap::VisitRun(List list, uint16_t age, Visit&& visit) const {
+PostingMap::List PostingMap::VisitRun(List list, Visit&& visit) const {
   const uint16_t segment = SegmentOf(list);
-  if (list == 0 || !arenas_.IsLive(segment) || arenas_.Age(segment) < age) return 0;
   if (list & kSingle) {
     const auto packed = static_cast<uint32_t>(list);
     visit(segment, std::span<const uint32_t>(&packed, 1));
     return 0;
   }
   const uint32_t* chunk = ChunkOf(list);
-  visit(segment, std::span<const uint32_t>(chunk + kHeaderWords, chunk[2] >> 16));
-  return List{chunk[1]} << 32 | chunk[0];
+  visit(segment, std::span<const uint32_t>(chunk + kHeaderWords, CountOf(chunk)));
+  return ListBefore(chunk);
 }
 
 }  // namespace winnow::dedup::index

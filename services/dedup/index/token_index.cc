@@ -37,7 +37,7 @@ void TokenIndex::Append(std::span<const Token> tokens) {
   Segment& segment = segments_[segments_.newest()];
   const size_t slot = segment.ends.size();
   assert(slot < 1U << 16);
-  const uint32_t prefix = floor_.PrefixLength(static_cast<uint32_t>(tokens.size()));
+  const uint32_t prefix = IndexedPrefix(tokens.size());
   for (uint32_t i = 0; i < prefix; ++i) postings_.Prefetch(tokens[i]);
   for (uint32_t i = 0; i < prefix; ++i) {
     postings_.Append(tokens[i], PostingOf(slot, tokens.size(), i));
@@ -51,7 +51,7 @@ void TokenIndex::RemoveNewest() {
   assert(!segment.ends.empty());
   const EntryRef ref{segments_.newest(), static_cast<uint16_t>(segment.ends.size() - 1)};
   const std::span<const Token> held = tokens(ref);
-  for (uint32_t i = floor_.PrefixLength(static_cast<uint32_t>(held.size())); i > 0; --i) {
+  for (uint32_t i = IndexedPrefix(held.size()); i > 0; --i) {
     postings_.RemoveNewest(held[i - 1]);
   }
   segment.tokens.resize(segment.tokens.size() - held.size());
@@ -69,48 +69,85 @@ void TokenIndex::FindCandidates(std::span<const Token> tokens, const Bounds& bou
   const auto length = static_cast<uint32_t>(tokens.size());
   const uint32_t prefix = bounds.PrefixLength(length);
   for (uint32_t i = 0; i < prefix; ++i) postings_.Prefetch(tokens[i]);
+  const uint16_t edge_age = segments_.Age(edge.segment);
   std::vector<ProbeScratch::Pending>& pending = scratch.pending_;
   pending.clear();
+  const auto is_over = [&](uint16_t age) { return age == PostingMap::kEnded || age < edge_age; };
+  uint16_t next_age = 0;
   for (uint32_t i = 0; i < prefix; ++i) {
     const PostingMap::List list = postings_.Find(tokens[i]);
+    const uint16_t age = postings_.AgeOf(list);
+    if (is_over(age)) continue;
     postings_.PrefetchList(list);
-    if (list != 0) pending.push_back({list, i});
+    pending.push_back({list, i, age});
+    next_age = std::max(next_age, age);
   }
-  const uint16_t edge_age = segments_.Age(edge.segment);
   uint32_t position = 0;
   const auto visit = [&](uint16_t number, std::span<const uint32_t> run) {
     const uint32_t first_slot = number == edge.segment ? edge.slot : 0;
     for (const uint32_t packed : run) {
       const Posting posting = Posting::Unpack(packed);
-      // What a pair can share beyond its first shared token is bounded by what follows that on
-      // either side. A saturated length asks for less than the real one does, and its position
-      // says nothing.
+      if (posting.slot < first_slot) continue;
+      // A saturated length asks for less than the real one does, and its position says nothing.
+      const bool is_exact = posting.length != Posting::kMost;
       const uint32_t least = bounds.LeastOverlap(length, posting.length);
-      if (position + least > length) continue;
-      if (posting.position + least > posting.length && posting.length != Posting::kMost) continue;
-      if (posting.slot >= first_slot) {
-        scratch.Add({number, posting.slot}, position, posting.position);
+      if (is_exact && least > std::min<uint32_t>(length, posting.length)) continue;
+      // A pair's first shared token bounds what can be shared by what follows it on either side.
+      const bool may_begin =
+          position + least <= length && (!is_exact || posting.position + least <= posting.length);
+      if (may_begin || scratch.has_begun()) {
+        scratch.Hit({number, posting.slot}, posting, position, may_begin);
       }
     }
   };
-  // A run of each list in turn: the lists lie all over memory, so the runs of one round are fetched
-  // at the same time instead of one after the other.
+  // Segment by segment, and the lists of each in order: so every shared token of both prefixes is
+  // counted once, the first one first. Lists lie all over memory: the next run of each is fetched
+  // while the others are read.
   while (!pending.empty()) {
+    const uint16_t age = next_age;
+    next_age = 0;
     size_t kept = 0;
-    for (const ProbeScratch::Pending& next : pending) {
-      position = next.position;
-      const PostingMap::List before = postings_.VisitRun(next.list, edge_age, visit);
-      if (before == 0) continue;
-      postings_.PrefetchList(before);
-      pending[kept++] = {before, position};
+    for (ProbeScratch::Pending list : pending) {
+      if (list.age == age) {
+        position = list.position;
+        do {
+          list.list = postings_.VisitRun(list.list, visit);
+          list.age = postings_.AgeOf(list.list);
+        } while (list.age == age);
+        if (is_over(list.age)) continue;
+        postings_.PrefetchList(list.list);
+      }
+      next_age = std::max(next_age, list.age);
+      pending[kept++] = list;
     }
     pending.resize(kept);
+    DropHopeless(length, bounds, scratch);
   }
+}
+
+// Shared tokens that were no hits lie behind the prefix of either side. What of a candidate of this
+// segment cannot reach the threshold even so is dropped without a look at its tokens.
+void TokenIndex::DropHopeless(uint32_t length, const Bounds& bounds, ProbeScratch& scratch) const {
+  const uint32_t behind_prefix = length - bounds.PrefixLength(length);
+  size_t kept = scratch.segment_begin_;
+  for (size_t i = kept; i < scratch.candidates_.size(); ++i) {
+    const ProbeScratch::Candidate& candidate = scratch.candidates_[i];
+    const uint32_t entry_length = candidate.length;
+    const uint32_t entry_behind_prefix = entry_length - floor_.PrefixLength(entry_length);
+    const uint32_t rest =
+        std::max(std::min(behind_prefix, entry_length - candidate.entry_position - 1),
+                 std::min(entry_behind_prefix, length - candidate.position - 1));
+    const bool is_hopeless = entry_length != Posting::kMost &&
+                             candidate.hits + rest < bounds.LeastOverlap(length, entry_length);
+    if (!is_hopeless) scratch.candidates_[kept++] = candidate;
+  }
+  scratch.candidates_.resize(kept);
+  scratch.BeginSegment();
 }
 
 void TokenIndex::Probe(std::span<const Token> tokens, const Bounds& bounds, EntryRef edge,
                        ProbeScratch& scratch, std::vector<Match>& matches) const {
-  assert(bounds.threshold() >= floor_.threshold());
+  assert(is_indexed_ && bounds.threshold() >= floor_.threshold());
   if (tokens.empty() || segments_.empty()) return;
   scratch.Clear();
   FindCandidates(tokens, bounds, edge, scratch);
@@ -128,38 +165,46 @@ void TokenIndex::Probe(std::span<const Token> tokens, const Bounds& bounds, Entr
     const auto entry_length = static_cast<uint32_t>(candidate.tokens.size());
     const uint32_t least = bounds.LeastOverlap(length, entry_length);
     if (least > std::min(length, entry_length)) continue;
-    // The first shared token is known. A saturated position is before the real one, which the
-    // probing side leaves out.
-    const uint32_t shared =
-        1 + OverlapAtLeast(tokens.subspan(candidate.position + 1),
-                           candidate.tokens.subspan(candidate.entry_position + 1), least - 1);
+    uint32_t shared = 0;
+    if (entry_length >= Posting::kMost) {  // its positions may have been saturated
+      shared = OverlapAtLeast(tokens, candidate.tokens, least);
+    } else {
+      const uint32_t missing = least > candidate.hits ? least - candidate.hits : 0;
+      shared = candidate.hits +
+               OverlapAtLeast(tokens.subspan(candidate.position + 1),
+                              candidate.tokens.subspan(candidate.entry_position + 1), missing);
+    }
     if (shared >= least) matches.push_back({candidate.ref, shared, entry_length});
   }
 }
 
-void ProbeScratch::Add(EntryRef ref, uint32_t position, uint32_t entry_position) {
-  if (seen_.size() < 2 * (candidates_.size() + 1)) Grow();
-  Seen& seen = SeenFor(ref);
-  if (seen.round != round_) {
-    seen = {ref, round_, static_cast<uint32_t>(candidates_.size())};
-    candidates_.push_back({ref, position, entry_position, {}});
-    return;
+void ProbeScratch::Hit(EntryRef ref, const Posting& posting, uint32_t position, bool may_begin) {
+  if (seen_.size() < 2 * (candidates_.size() - segment_begin_ + 1)) Grow();
+  Seen& seen = SeenFor(ref.slot);
+  if (seen.round == round_) {
+    Candidate& known = candidates_[seen.candidate];
+    ++known.hits;
+    known.position = position;
+    known.entry_position = posting.position;
+  } else if (may_begin) {
+    seen = {ref.slot, round_, static_cast<uint32_t>(candidates_.size())};
+    candidates_.push_back({ref, posting.length, 1, position, posting.position, {}});
   }
-  Candidate& known = candidates_[seen.candidate];
-  if (position >= known.position) return;
-  known.position = position;
-  known.entry_position = entry_position;
 }
 
-ProbeScratch::Seen& ProbeScratch::SeenFor(EntryRef ref) {
-  const uint64_t key = uint64_t{ref.segment} << 16 | ref.slot;
-  size_t at = (key * 0x9E3779B97F4A7C15ull >> 40) & (seen_.size() - 1);
-  while (seen_[at].round == round_ && seen_[at].ref != ref) at = (at + 1) & (seen_.size() - 1);
+ProbeScratch::Seen& ProbeScratch::SeenFor(uint16_t slot) {
+  size_t at = (slot * 0x9E3779B97F4A7C15ull >> 40) & (seen_.size() - 1);
+  while (seen_[at].round == round_ && seen_[at].slot != slot) at = (at + 1) & (seen_.size() - 1);
   return seen_[at];
 }
 
 void ProbeScratch::Clear() {
   candidates_.clear();
+  BeginSegment();
+}
+
+void ProbeScratch::BeginSegment() {
+  segment_begin_ = candidates_.size();
   if (++round_ == 0) {
     seen_.assign(seen_.size(), Seen());
     round_ = 1;
@@ -169,14 +214,15 @@ void ProbeScratch::Clear() {
 void ProbeScratch::Grow() {
   seen_.assign(std::max<size_t>(256, seen_.size() * 2), Seen());
   round_ = 1;
-  for (uint32_t i = 0; i < candidates_.size(); ++i) {
-    SeenFor(candidates_[i].ref) = {candidates_[i].ref, round_, i};
+  for (size_t i = segment_begin_; i < candidates_.size(); ++i) {
+    const uint16_t slot = candidates_[i].ref.slot;
+    SeenFor(slot) = {slot, round_, static_cast<uint32_t>(i)};
   }
 }
 
 size_t TokenIndex::bytes() const {
   size_t total = postings_.bytes() + segments_.places().size() * sizeof(Segment) +
-                 Bounds::kTableSize * Bounds::kTableSize;
+                 Bounds::kTableSize * (Bounds::kTableSize + 1);
   for (const Segment& segment : segments_.places()) {
     total += segment.tokens.capacity() * sizeof(Token) + segment.ends.capacity() * sizeof(uint32_t);
   }

@@ -22,31 +22,41 @@ struct Match {
 class ProbeScratch {
  private:
   friend class TokenIndex;
+  // An entry that shares tokens of both prefixes, by the last of them.
   struct Candidate {
     EntryRef ref;
-    uint32_t position = 0;        // of the first shared token in the probing set
+    uint32_t length = 0;          // of the entry, if not saturated
+    uint32_t hits = 0;            // shared tokens so far
+    uint32_t position = 0;        // of the last one in the probing set
     uint32_t entry_position = 0;  // of it in the entry
     std::span<const Token> tokens;
   };
+  // A list that is read segment by segment.
   struct Pending {
     PostingMap::List list = 0;
     uint32_t position = 0;  // of its token in the probing set
+    uint16_t age = 0;       // where its newest run lies
   };
   struct Seen {
-    EntryRef ref;
+    uint16_t slot = 0;
     uint32_t round = 0;
     uint32_t candidate = 0;
   };
 
   void Clear();
-  // A token that the entry shares; of several the first is kept.
-  void Add(EntryRef ref, uint32_t position, uint32_t entry_position);
-  Seen& SeenFor(EntryRef ref);
+  // Candidates of another segment begin.
+  void BeginSegment();
+  // Whether this segment has any candidate yet.
+  bool has_begun() const { return candidates_.size() > segment_begin_; }
+  // That the entry shares a token. The first one has to allow for enough of them to follow.
+  void Hit(EntryRef ref, const Posting& posting, uint32_t position, bool may_begin);
+  Seen& SeenFor(uint16_t slot);
   void Grow();
 
   std::vector<Pending> pending_;
   std::vector<Candidate> candidates_;
-  std::vector<Seen> seen_;  // an open-addressing set, emptied by the next round
+  size_t segment_begin_ = 0;  // of the candidates of this segment
+  std::vector<Seen> seen_;    // an open-addressing set, emptied by the next round
   uint32_t round_ = 0;
 };
 
@@ -56,9 +66,11 @@ class ProbeScratch {
 // (prefix filter), and most of what is found is ruled out by length and position alone.
 class TokenIndex {
  public:
-  // `floor`: the least threshold that will be asked for, within (0, 1].
-  explicit TokenIndex(double floor) : floor_(floor) {}
+  // `floor`: the least threshold that will be asked for, within (0, 1]; 0 keeps the entries without
+  // making them findable.
+  explicit TokenIndex(double floor) : floor_(floor > 0 ? floor : 1), is_indexed_(floor > 0) {}
 
+  bool is_indexed() const { return is_indexed_; }
   double floor() const { return floor_.threshold(); }
   const Bounds& floor_bounds() const { return floor_; }
 
@@ -89,8 +101,15 @@ class TokenIndex {
   static Posting PostingOf(size_t slot, size_t length, size_t position);
   void FindCandidates(std::span<const Token> tokens, const Bounds& bounds, EntryRef edge,
                       ProbeScratch& scratch) const;
+  void DropHopeless(uint32_t length, const Bounds& bounds, ProbeScratch& scratch) const;
+
+  // How many tokens of an entry have postings.
+  uint32_t IndexedPrefix(size_t length) const {
+    return is_indexed_ ? floor_.PrefixLength(static_cast<uint32_t>(length)) : 0;
+  }
 
   Bounds floor_;
+  bool is_indexed_;
   PostingMap postings_;
   SegmentRing<Segment> segments_;
 };

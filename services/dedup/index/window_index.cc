@@ -13,10 +13,16 @@ bool WindowIndex::NeedsSegment(const NewEntry& entry) const {
 }
 
 void WindowIndex::AddSegment(int64_t first_seq) {
-  if (!segments_.empty()) segments_[segments_.newest()].entries.shrink_to_fit();
+  if (!segments_.empty()) {
+    Segment& closed = segments_[segments_.newest()];
+    closed.entries.shrink_to_fit();
+    closed.texts.shrink_to_fit();
+    closed.text_ends.shrink_to_fit();
+  }
   if (segments_.size() == SegmentRing<Segment>::kMostLive) DropOldest();
   segments_.AddNewest(next_number_).first_seq = first_seq;
   titles_.AddSegment(next_number_);
+  leads_.AddSegment(next_number_);
   by_url_.AddSegment(next_number_);
   by_title_.AddSegment(next_number_);
   ++next_number_;
@@ -27,18 +33,17 @@ void WindowIndex::Append(const NewEntry& entry) {
   assert(size_ == 0 || entry.arrival >= last_arrival_);
   // Its tokens may lie in this window's own memory, which the next lines may move.
   std::optional<KeptRoot> root;
-  if (entry.root) {
-    root = KeptRoot{
-        entry.root->seq, entry.root->channel, {entry.root->title.begin(), entry.root->title.end()}};
-  }
+  if (entry.root) root = Copy(*entry.root);
   if (NeedsSegment(entry)) AddSegment(entry.seq);
   Segment& segment = segments_[segments_.newest()];
   const auto slot = static_cast<uint16_t>(segment.entries.size());
   Meta meta{entry.arrival, entry.url_hash, entry.title_hash, entry.channel, 0};
-  if (root) meta.root = KeepRoot({root->seq, root->channel, root->title});
+  if (root) meta.root = KeepRoot(*std::move(root));
   segment.entries.push_back(meta);
-  if (!entry.lead.empty()) segment.leads[slot].assign(entry.lead.begin(), entry.lead.end());
+  segment.texts += entry.text;
+  segment.text_ends.push_back(static_cast<uint32_t>(segment.texts.size()));
   titles_.Append(entry.title);
+  leads_.Append(entry.lead);
   if (entry.url_hash != 0) by_url_.Append(KeyOf(entry.url_hash), {slot, 0, 0});
   if (entry.title_hash != 0) by_title_.Append(KeyOf(entry.title_hash), {slot, 0, 0});
   ++size_;
@@ -46,13 +51,18 @@ void WindowIndex::Append(const NewEntry& entry) {
   last_arrival_ = entry.arrival;
 }
 
-uint32_t WindowIndex::KeepRoot(const Root& root) {
+WindowIndex::KeptRoot WindowIndex::Copy(const Root& root) {
+  return {root.seq,
+          root.channel,
+          {root.title.begin(), root.title.end()},
+          {root.lead.begin(), root.lead.end()}};
+}
+
+uint32_t WindowIndex::KeepRoot(KeptRoot root) {
   Segment& segment = segments_[segments_.newest()];
   const auto next = static_cast<uint32_t>(segment.roots.size() + 1);
   const auto [at, is_new] = segment.root_by_seq.try_emplace(root.seq, next);
-  if (is_new) {
-    segment.roots.push_back({root.seq, root.channel, {root.title.begin(), root.title.end()}});
-  }
+  if (is_new) segment.roots.push_back(std::move(root));
   return at->second;
 }
 
@@ -65,13 +75,16 @@ void WindowIndex::RemoveNewest() {
   const Meta& meta = segment.entries.back();
   if (meta.title_hash != 0) by_title_.RemoveNewest(KeyOf(meta.title_hash));
   if (meta.url_hash != 0) by_url_.RemoveNewest(KeyOf(meta.url_hash));
+  leads_.RemoveNewest();
   titles_.RemoveNewest();
-  segment.leads.erase(static_cast<uint16_t>(segment.entries.size() - 1));
+  segment.text_ends.pop_back();
+  segment.texts.resize(segment.text_ends.empty() ? 0 : segment.text_ends.back());
   segment.entries.pop_back();  // its root may stay: it goes with the segment
   --size_;
   if (segment.entries.empty()) {
     segments_.DropNewest();
     titles_.RemoveNewestSegment();
+    leads_.RemoveNewestSegment();
     by_url_.RemoveNewestSegment();
     by_title_.RemoveNewestSegment();
     --next_number_;
@@ -99,6 +112,7 @@ void WindowIndex::DropOldest() {
   size_ -= segments_[segments_.oldest()].entries.size();
   segments_.DropOldest();
   titles_.DropOldestSegment();
+  leads_.DropOldestSegment();
   by_url_.DropOldestSegment();
   by_title_.DropOldestSegment();
 }
@@ -142,30 +156,30 @@ void WindowIndex::FindByTitle(uint64_t hash, EntryRef edge, std::vector<EntryRef
   FindByHash<&Meta::title_hash>(by_title_, hash, edge, found);
 }
 
-std::span<const Token> WindowIndex::lead(EntryRef ref) const {
-  const auto& leads = segments_[ref.segment].leads;
-  const auto at = leads.find(ref.slot);
-  return at == leads.end() ? std::span<const Token>() : std::span<const Token>(at->second);
-}
-
 Root WindowIndex::root(EntryRef ref) const {
   const Meta& of = meta(ref);
-  if (of.root == 0) return {seq(ref), of.channel, title(ref)};
+  if (of.root == 0) return {seq(ref), of.channel, title(ref), lead(ref)};
   const KeptRoot& kept = segments_[ref.segment].roots[of.root - 1];
-  return {kept.seq, kept.channel, kept.title};
+  return {kept.seq, kept.channel, kept.title, kept.lead};
+}
+
+std::string_view WindowIndex::text(EntryRef ref) const {
+  const Segment& of = segments_[ref.segment];
+  const uint32_t begin = ref.slot == 0 ? 0 : of.text_ends[ref.slot - 1U];
+  return std::string_view(of.texts).substr(begin, of.text_ends[ref.slot] - begin);
 }
 
 size_t WindowIndex::bytes() const {
   // What the allocator and tree nodes add to each small block, roughly.
   constexpr size_t kNode = 64;
-  size_t total = titles_.bytes() + by_url_.bytes() + by_title_.bytes() +
+  size_t total = titles_.bytes() + leads_.bytes() + by_url_.bytes() + by_title_.bytes() +
                  segments_.places().size() * sizeof(Segment);
   for (const Segment& segment : segments_.places()) {
     total += segment.entries.capacity() * sizeof(Meta);
+    total += segment.texts.capacity() + segment.text_ends.capacity() * sizeof(uint32_t);
     total += segment.roots.capacity() * sizeof(KeptRoot) + segment.root_by_seq.size() * kNode;
-    for (const KeptRoot& root : segment.roots) total += root.title.capacity() * sizeof(Token);
-    for (const auto& [slot, lead] : segment.leads) {
-      total += kNode + lead.capacity() * sizeof(Token);
+    for (const KeptRoot& root : segment.roots) {
+      total += (root.title.capacity() + root.lead.capacity()) * sizeof(Token);
     }
   }
   return total;

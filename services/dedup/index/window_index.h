@@ -3,9 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Root {
   int64_t seq = 0;
   uint32_t channel = 0;
   std::span<const Token> title;
+  std::span<const Token> lead = {};
 };
 
 // A document as the window takes it.
@@ -30,12 +32,14 @@ struct NewEntry {
   uint64_t url_hash = 0;    // of the canonical URL; 0: none
   uint64_t title_hash = 0;  // of the normalised title; 0: none
   std::span<const Token> title;
-  std::span<const Token> lead;  // kept where it will be asked for (short titles); may be empty
+  std::span<const Token> lead;  // may be empty: then it is never found by it
   std::optional<Root> root;     // of a duplicate
+  std::string_view text = {};   // kept as it is, for rules that compare more than tokens
 };
 
 struct WindowOptions {
-  double floor = 0.5;  // the least title similarity that will be asked for
+  double floor = 0.5;     // the least title similarity that will be asked for
+  double lead_floor = 0;  // of leads; 0: they are kept for comparison, and not found by
   // A segment ends after this time or this many entries.
   std::chrono::microseconds segment_span = std::chrono::hours(1);
   uint16_t segment_entries = 60'000;
@@ -45,7 +49,8 @@ struct WindowOptions {
 // thread-safe; const members may run at the same time as each other.
 class WindowIndex {
  public:
-  explicit WindowIndex(const WindowOptions& options) : options_(options), titles_(options.floor) {}
+  explicit WindowIndex(const WindowOptions& options)
+      : options_(options), titles_(options.floor), leads_(options.lead_floor) {}
 
   void Append(const NewEntry& entry);
   // Takes back the entries with seq > `last`. Only what was appended since the last Expire.
@@ -71,16 +76,24 @@ class WindowIndex {
                    ProbeScratch& scratch, std::vector<Match>& found) const {
     titles_.Probe(title, bounds, edge, scratch, found);
   }
+  bool has_lead_index() const { return leads_.is_indexed(); }
+  // The same by leads; `bounds.threshold()` must not be below the floor of leads.
+  void FindSimilarLead(std::span<const Token> lead, const Bounds& bounds, EntryRef edge,
+                       ProbeScratch& scratch, std::vector<Match>& found) const {
+    leads_.Probe(lead, bounds, edge, scratch, found);
+  }
 
   int64_t seq(EntryRef ref) const { return segments_[ref.segment].first_seq + ref.slot; }
   uint32_t channel(EntryRef ref) const { return meta(ref).channel; }
   uint64_t title_hash(EntryRef ref) const { return meta(ref).title_hash; }
   std::span<const Token> title(EntryRef ref) const { return titles_.tokens(ref); }
-  std::span<const Token> lead(EntryRef ref) const;
+  std::span<const Token> lead(EntryRef ref) const { return leads_.tokens(ref); }
+  std::string_view text(EntryRef ref) const;
   // The first of the entry's story; itself when it is unique.
   Root root(EntryRef ref) const;
 
   const Bounds& floor_bounds() const { return titles_.floor_bounds(); }
+  const Bounds& lead_floor_bounds() const { return leads_.floor_bounds(); }
   size_t bytes() const;
 
  private:
@@ -95,14 +108,16 @@ class WindowIndex {
     int64_t seq = 0;
     uint32_t channel = 0;
     std::vector<Token> title;
+    std::vector<Token> lead;
   };
   // Holds all that its entries need, so that dropping an older segment never asks who still does.
   struct Segment {
     int64_t first_seq = 0;
     std::vector<Meta> entries;
+    std::string texts;
+    std::vector<uint32_t> text_ends;  // by slot
     std::vector<KeptRoot> roots;
     std::unordered_map<int64_t, uint32_t> root_by_seq;
-    std::map<uint16_t, std::vector<Token>> leads;
   };
 
   const Meta& meta(EntryRef ref) const { return segments_[ref.segment].entries[ref.slot]; }
@@ -110,7 +125,8 @@ class WindowIndex {
   void AddSegment(int64_t first_seq);
   void DropOldest();
   void RemoveNewest();
-  uint32_t KeepRoot(const Root& root);
+  static KeptRoot Copy(const Root& root);
+  uint32_t KeepRoot(KeptRoot root);
   // Lists are keyed by half the hash and confirmed by the whole.
   static Token KeyOf(uint64_t hash) { return static_cast<Token>(hash ^ hash >> 32); }
   template <uint64_t Meta::*kHash>
@@ -119,6 +135,7 @@ class WindowIndex {
 
   WindowOptions options_;
   TokenIndex titles_;
+  TokenIndex leads_;
   PostingMap by_url_;
   PostingMap by_title_;
   SegmentRing<Segment> segments_;
