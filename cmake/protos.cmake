@@ -41,6 +41,9 @@ foreach(file IN LISTS google_proto_files)
   generate_proto("${WINNOW_GOOGLEAPIS}" "${file}" outputs)
   target_sources(winnow_protos PRIVATE ${outputs})
 endforeach()
+generate_proto("${CMAKE_SOURCE_DIR}/services/platform/grpc/protos" grpc/health/v1/health.proto
+  outputs)
+target_sources(winnow_protos PRIVATE ${outputs})
 target_include_directories(winnow_protos SYSTEM PUBLIC "${proto_out}")
 target_link_libraries(winnow_protos PUBLIC gRPC::grpc++ protobuf::libprotobuf)
 

@@ -10,6 +10,7 @@ namespace winnow::app {
 namespace {
 
 constexpr std::chrono::minutes kMigrationLimit{10};
+constexpr std::chrono::seconds kServingLimit{3};
 
 // Tells how long each phase of a stop took: what an operator asks when one takes long.
 class Phase {
@@ -75,7 +76,10 @@ Status Serving::StartTargets() {
   WINNOW_ASSIGN_OR_RETURN(
       peers_, rpc::Peers::Make(config_, *runtime_, targets_, server_->InProcessChannel()));
   for (const rpc::Target& target : targets_) WINNOW_RETURN_IF_ERROR(target.start(*peers_));
-  return transport_->Start();
+  WINNOW_RETURN_IF_ERROR(transport_->Start());
+  // Who reads "ready" may ask for health at once. A dependency that is away keeps nobody out.
+  server_->AwaitServing(std::chrono::steady_clock::now() + kServingLimit);
+  return OkStatus();
 }
 
 Status Serving::Stop() {

@@ -7,9 +7,7 @@
 namespace winnow::collector {
 namespace {
 
-constexpr pg::Statement kGet{"collector.get_items", "SELECT " WINNOW_COLLECTOR_ITEM_COLUMNS
-                                                    " FROM collector.items"
-                                                    " WHERE id = ANY($1::uuid[])"};
+constexpr pg::Statement kGet{"collector.get_items", WINNOW_COLLECTOR_ITEMS_BY("id")};
 
 // Before the first page there is no key: nothing comes before these.
 constexpr const char* kEndOfTime = "infinity";

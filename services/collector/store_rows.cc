@@ -21,8 +21,7 @@ constexpr pg::Statement kInsert{
     " ON CONFLICT (identity) DO NOTHING RETURNING id"};
 
 constexpr pg::Statement kReadByIdentity{"collector.read_items_by_identity",
-                                        "SELECT " WINNOW_COLLECTOR_ITEM_COLUMNS
-                                        " FROM collector.items WHERE identity = ANY($1::uuid[])"};
+                                        WINNOW_COLLECTOR_ITEMS_BY("identity")};
 
 std::string ToLiteral(const std::vector<std::string>& words) {
   pg::Array array;

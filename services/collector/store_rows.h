@@ -18,6 +18,15 @@ namespace winnow::collector {
   "source_name, image_url, video_url, source_categories, keywords, publish_time, "      \
   "arrival_time, create_time"
 
+// Items by an array of keys. The LIMIT makes it a look-up by index for each key: = ANY, or a plain
+// join, of a table that was never analysed may be planned as a scan, and stay that.
+#define WINNOW_COLLECTOR_ITEMS_BY(key)                                         \
+  "SELECT " WINNOW_COLLECTOR_ITEM_COLUMNS                                      \
+  " FROM unnest($1::uuid[]) AS wanted(key) CROSS JOIN LATERAL"                 \
+  " (SELECT " WINNOW_COLLECTOR_ITEM_COLUMNS " FROM collector.items WHERE " key \
+  " = wanted.key"                                                              \
+  "  LIMIT 1) AS found"
+
 Item ToItem(const pqxx::row& row);
 
 // Inserts those whose identity is free, in the order given, and answers the ids of those. Callers

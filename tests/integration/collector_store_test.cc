@@ -15,6 +15,7 @@
 #include "services/platform/uuid.h"
 #include "tests/support/collector.h"
 #include "tests/support/eventually.h"
+#include "tests/support/plans.h"
 
 namespace winnow::collector {
 namespace {
@@ -247,6 +248,26 @@ TEST_F(CollectorStore, KilledConnectionsLoseNothingAndStoreNothingTwice) {
   for (const auto& told : ids) EXPECT_EQ(told, ids[0]);
   EXPECT_EQ(stored(), 1'000);
   EXPECT_EQ(QueryNumber(killer, "SELECT count(*) FROM collector.outbox"), 1'000);
+}
+
+TEST_F(CollectorStore, LooksItemsUpByIndexInTablesNeverAnalysed) {
+  pg::Pool pool({.name = "plans", .url = url_, .password = "", .connections = 1}, metrics_);
+  Store store(pool, pool);
+  for (int times = 0; times < 2; ++times) {
+    ASSERT_TRUE(store.Put(Soon(), {AcceptedItem(1), AcceptedItem(2)}, kTrace).ok());
+  }
+  ASSERT_TRUE(store.Get(Soon(), {NewUuidV7(SystemClock().Now())}).ok());
+  for (const char* channel : {"", "edaily"}) {
+    ASSERT_TRUE(
+        store.List(Soon(), {.ns = "default", .channel = channel, .page_size = 10, .cursor = {}})
+            .ok());
+  }
+  const auto plans = test::KeptPlans(pool);
+  EXPECT_TRUE(plans.contains("collector.get_items"));
+  EXPECT_TRUE(plans.contains("collector.read_items_by_identity"));
+  for (const auto& [name, plan] : plans) {
+    EXPECT_THAT(plan, ::testing::Not(::testing::HasSubstr("Seq Scan on items"))) << name;
+  }
 }
 
 TEST(CollectorSchema, HoldsTheOutboxAsThePlatformWantsIt) {

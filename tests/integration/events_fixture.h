@@ -25,7 +25,7 @@ inline Deadline Soon() { return std::chrono::steady_clock::now() + std::chrono::
 // A database with the outboxes of two schemas, and what puts events into them.
 class EventsTest : public ::testing::Test {
  protected:
-  EventsTest() : pool_(PoolOptions(NewDatabase()), metrics_) {}
+  EventsTest() : pool_url_(NewDatabase()), pool_(PoolOptions(pool_url_), metrics_) {}
 
   static std::string NewDatabase() {
     return test::Postgres::Instance().NewDatabase("events", [](const std::string& url) {
@@ -91,6 +91,7 @@ class EventsTest : public ::testing::Test {
     return test::Eventually([&] { return Count(schema + ".outbox") == 0; });
   }
 
+  const std::string pool_url_;
   Metrics metrics_;
   pg::Pool pool_;
 };

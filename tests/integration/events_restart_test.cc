@@ -5,11 +5,15 @@
 #include <random>
 #include <thread>
 
+#include "services/platform/events/relay.h"
 #include "tests/integration/events_fixture.h"
+#include "tests/support/plans.h"
 
 namespace winnow::events {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
 using EventRestarts = EventsTest;
 
 TEST_F(EventRestarts, WhatWasNotDoneIsDeliveredAfterwards) {
@@ -60,6 +64,65 @@ TEST_F(EventRestarts, StopFlushesTheWholeChainOfOutboxes) {
   EXPECT_EQ(last.items(), 5'000U);
   EXPECT_EQ(Count("one.outbox"), 0);
   EXPECT_EQ(Count("two.outbox"), 0);
+}
+
+class EventTakeover : public EventsTest {
+ protected:
+  // A relay that got the lease for longer than a test lasts. Its process is alive while `pool` is.
+  static std::unique_ptr<Relay> Hold(pg::Pool& pool, Metrics& metrics) {
+    auto relay = std::make_unique<Relay>(pool, metrics, "one",
+                                         RelayOptions{.lease = std::chrono::hours(1)}, [](auto) {});
+    EXPECT_TRUE(relay->Step().ok());
+    return relay;
+  }
+};
+
+TEST_F(EventTakeover, TheOutboxOfAProcessThatDiedIsFreeAtOnce) {
+  auto dying = std::make_unique<pg::Pool>(PoolOptions(pool_url_), metrics_);
+  const auto relay = Hold(*dying, metrics_);
+  Recorder recorder;
+  const auto transport = MakeTransport();
+  transport->AddProducer("one");
+  transport->AddConsumer(recorder.AsConsumer("dedup", kCollected));
+  ASSERT_TRUE(transport->Start().ok());
+  Write({Collected("1")});
+  // While the holder lives nobody else gets the outbox, however often they look.
+  Relay rival(pool_, metrics_, "one", {}, [](auto) {});
+  for (int looks = 0; looks < 20; ++looks) EXPECT_EQ(rival.Step().value_or(1), 0U);
+  EXPECT_EQ(recorder.deliveries(), 0U);
+  dying.reset();  // its connections end, as kill -9 ends them; the lease stands
+  EXPECT_TRUE(recorder.AwaitDelivery("1"));
+  EXPECT_TRUE(AwaitEmpty());
+}
+
+TEST_F(EventTakeover, BehindAPoolerOnlyTimeTellsThatAHolderDied) {
+  auto dying = std::make_unique<pg::Pool>(PoolOptions(pool_url_), metrics_);
+  const auto relay = Hold(*dying, metrics_);
+  dying.reset();
+  Write({Collected("1")});
+  pg::Pool pooled(PoolOptions(pool_url_ + "&pooling=transaction"), metrics_);
+  Relay rival(pooled, metrics_, "one", {}, [](auto) {});
+  EXPECT_EQ(rival.Step().value_or(1), 0U);
+}
+
+TEST_F(EventRestarts, FindsItsRowsByIndexInAnOutboxNeverAnalysed) {
+  pg::Pool pool({.name = "plans", .url = pool_url_, .password = "", .connections = 1}, metrics_);
+  Recorder recorder;
+  recorder.Answer("never", {InvalidArgument({{"item_id", "is nobody's"}})});
+  InProcessTransport transport(pool, metrics_, Quick());
+  transport.AddProducer("one");
+  transport.AddConsumer(recorder.AsConsumer("dedup", kCollected));
+  ASSERT_TRUE(transport.Start().ok());
+  Write({Collected("never"), Collected("1")});
+  ASSERT_TRUE(AwaitEmpty());
+  transport.Stop(Soon());
+  EXPECT_EQ(Count("one.dead_letters"), 1);
+  const auto plans = test::KeptPlans(pool);
+  for (const char* name : {"read", "remove", "bury", "backlog"}) {
+    const auto plan = plans.find(std::string("one.outbox_") + name);
+    ASSERT_NE(plan, plans.end()) << name;
+    EXPECT_THAT(plan->second, Not(HasSubstr("Seq Scan on outbox"))) << name;
+  }
 }
 
 TEST_F(EventRestarts, StopEndsAtItsDeadlineAndLeavesTheRest) {

@@ -97,6 +97,26 @@ TEST_F(PostgresPool, ReadsTimesInAnyTimeZone) {
   }
 }
 
+TEST_F(PostgresPool, ReadsTheFirstAndLastTimeWhateverTheDatabasesZone) {
+  static constexpr Statement kTime = {"test.time", "SELECT $1::timestamptz"};
+  const Time first = std::chrono::sys_days(std::chrono::year(1) / 1 / 1);
+  const Time last = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1) - Micros(1);
+  for (const char* zone : {"America/Los_Angeles", "Asia/Seoul"}) {
+    ASSERT_TRUE(Execute(*pool_, std::string("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "
+                                            "timezone TO %L', current_database(), '") +
+                                    zone + "'); END $$")
+                    .ok());
+    for (const char* pooling : {"", "&pooling=transaction"}) {
+      const Status status = MakePool(1, pooling)->Read(Soon(), [&](Session& session) {
+        EXPECT_EQ(ToTime(session.Execute(kTime, first)[0][0]), first) << zone << pooling;
+        EXPECT_EQ(ToTime(session.Execute(kTime, last)[0][0]), last) << zone << pooling;
+        return OkStatus();
+      });
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+}
+
 TEST_F(PostgresPool, RefusesATextWithNul) {
   static constexpr Statement kText = {"test.text", "SELECT $1::text"};
   const Status status = pool_->Read(Soon(), [&](Session& session) {

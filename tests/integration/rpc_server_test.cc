@@ -97,6 +97,8 @@ TEST(Server, DescribesItselfByReflectionAndChannelz) {
       ::testing::IsSupersetOf({std::string(kEchoServiceName), std::string("grpc.health.v1.Health"),
                                std::string("grpc.channelz.v1.Channelz"),
                                std::string("grpc.reflection.v1alpha.ServerReflection")}));
+  EXPECT_THAT(DescriptionOf(server.NewTcpChannel(), "grpc.health.v1.Health"),
+              HasSubstr("grpc/health/v1/health.proto"));
 }
 
 TEST(Auth, NeedsTheTokenWhereOneIsSet) {
@@ -218,6 +220,23 @@ TEST(Health, FollowsTheDependencies) {
   away = false;
   EXPECT_TRUE(Eventually([&] { return CheckHealth(channel, kEchoServiceName) == Serving::kYes; }));
   EXPECT_EQ(CheckHealth(channel, "no.such.Service"), Serving::kUnknown);
+}
+
+TEST(Health, SaysServingBeforeTheProcessSaysThatItIsReady) {
+  std::atomic<int> asked = 0;
+  EchoOptions options;
+  options.server.probe_interval = std::chrono::hours(1);
+  options.probes = {{"store", [&asked]() -> Status {
+                       if (++asked > 5) return OkStatus();
+                       return Unavailable(Reason::kStoreUnavailable, "away", milliseconds(1));
+                     }}};
+  EchoServer server(std::move(options));
+  const auto channel = server.NewTcpChannel();
+  EXPECT_FALSE(server.server().AwaitServing(std::chrono::steady_clock::now()));
+  EXPECT_EQ(CheckHealth(channel, kEchoServiceName), Serving::kNo);
+  EXPECT_TRUE(
+      server.server().AwaitServing(std::chrono::steady_clock::now() + std::chrono::seconds(60)));
+  EXPECT_EQ(CheckHealth(channel, kEchoServiceName), Serving::kYes);
 }
 
 TEST(Health, TakesAProbeThatThrowsForNo) {

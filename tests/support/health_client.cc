@@ -87,6 +87,15 @@ Answer CallOnce(const std::shared_ptr<grpc::Channel>& channel, const std::string
   return answer;
 }
 
+std::string AskReflection(const std::shared_ptr<grpc::Channel>& channel, int field,
+                          const std::string& text) {
+  const Answer answer =
+      CallOnce(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+               StringMessage(field, text));
+  if (!answer.status.ok()) throw std::runtime_error(answer.status.error_message());
+  return BytesOf(answer.response);
+}
+
 }  // namespace
 
 Serving CheckHealth(const std::shared_ptr<grpc::Channel>& channel, const std::string& service) {
@@ -99,15 +108,22 @@ Serving CheckHealth(const std::shared_ptr<grpc::Channel>& channel, const std::st
   return fields[0].varint == kNotServing ? Serving::kNo : Serving::kYes;
 }
 
+std::string DescriptionOf(const std::shared_ptr<grpc::Channel>& channel,
+                          const std::string& symbol) {
+  constexpr int kFileContainingSymbol = 4;
+  constexpr int kFileDescriptorResponse = 4;
+  std::string files;
+  for (const Field& field : Parse(AskReflection(channel, kFileContainingSymbol, symbol))) {
+    if (field.number == kFileDescriptorResponse) files += field.bytes;
+  }
+  return files;
+}
+
 std::vector<std::string> ListServices(const std::shared_ptr<grpc::Channel>& channel) {
   constexpr int kListServices = 7;
   constexpr int kListServicesResponse = 6;
-  const Answer answer =
-      CallOnce(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-               StringMessage(kListServices, "*"));
-  if (!answer.status.ok()) throw std::runtime_error(answer.status.error_message());
   std::vector<std::string> names;
-  for (const Field& field : Parse(BytesOf(answer.response))) {
+  for (const Field& field : Parse(AskReflection(channel, kListServices, "*"))) {
     if (field.number != kListServicesResponse) continue;
     for (const Field& service : Parse(field.bytes)) names.push_back(Parse(service.bytes)[0].bytes);
   }

@@ -14,23 +14,32 @@ constexpr std::string_view kAppend =
 
 // A multirange holds thousands of ids in a few bytes and is searched in log time; an array of them
 // would be walked for each row.
+//
+// Here and below: an outbox is never analysed, and a statement planned while it was small is kept
+// when it is large. Bounds that the planner does not know, and a LIMIT of 1, make it take the index
+// at any size.
 constexpr std::string_view kRead =
     "SELECT id, event, envelope FROM {schema}.outbox"
-    " WHERE NOT ($1::int8multirange @> id) ORDER BY id LIMIT $2::integer";
+    " WHERE id BETWEEN $3::bigint AND $4::bigint AND NOT ($1::int8multirange @> id)"
+    " ORDER BY id LIMIT $2::integer";
 
-constexpr std::string_view kRemove = "DELETE FROM {schema}.outbox WHERE id = ANY($1::bigint[])";
+constexpr std::string_view kRemove =
+    "DELETE FROM {schema}.outbox USING unnest($1::int8multirange) AS done(ids)"
+    " WHERE id >= lower(done.ids) AND id < upper(done.ids)";
 
 constexpr std::string_view kBury =
     "INSERT INTO {schema}.dead_letters"
     " (outbox_id, consumer, event, envelope, reason, deliveries, create_time)"
     " SELECT o.id, d.consumer, o.event, o.envelope, d.reason, d.deliveries, o.create_time"
     " FROM unnest($1::bigint[], $2::text[], $3::text[], $4::integer[])"
-    "   AS d(id, consumer, reason, deliveries)"
-    " JOIN {schema}.outbox o ON o.id = d.id"
+    "   AS d(id, consumer, reason, deliveries) CROSS JOIN LATERAL"
+    "   (SELECT id, event, envelope, create_time FROM {schema}.outbox WHERE id = d.id LIMIT 1) AS o"
     " ON CONFLICT (outbox_id, consumer) DO NOTHING";
 
-// Free when it ended, and when its holder took it before the last start of the server: that holder
-// has lost its connections, and most likely ended with the server.
+// Free when it ended, when its holder took it before the last start of the server (that holder has
+// lost its connections, and most likely ended with the server), and when nobody has its holder's
+// sign of life: the server takes that back when the process dies. Where there is a pooler, which
+// keeps the connections of the dead, only time tells.
 constexpr std::string_view kTake =
     "INSERT INTO {schema}.outbox_lease AS l (holder, renew_time, expire_time)"
     " VALUES ($1::uuid, clock_timestamp(), clock_timestamp() + $2::bigint * interval '1 ms')"
@@ -38,7 +47,13 @@ constexpr std::string_view kTake =
     "   renew_time = excluded.renew_time, expire_time = excluded.expire_time"
     " WHERE l.holder = excluded.holder OR l.expire_time < clock_timestamp()"
     "   OR l.renew_time < pg_postmaster_start_time()"
+    "   OR ($3::boolean AND pg_try_advisory_xact_lock(hashtextextended(l.holder::text, 0)))"
     " RETURNING 1";
+
+// A lock of the session, so that it goes with the connection. False: another connection of this
+// process has it.
+constexpr std::string_view kShowLife =
+    "SELECT pg_try_advisory_lock(hashtextextended($1::uuid::text, 0))";
 
 constexpr std::string_view kRelease =
     "UPDATE {schema}.outbox_lease SET expire_time = '-infinity' WHERE holder = $1::uuid";
@@ -46,7 +61,8 @@ constexpr std::string_view kRelease =
 constexpr std::string_view kBacklog =
     "SELECT count(*) AS depth,"
     " coalesce(extract(epoch FROM clock_timestamp() - min(create_time)), 0)::float8 AS age_seconds"
-    " FROM (SELECT create_time FROM {schema}.outbox ORDER BY id LIMIT $1::integer) AS oldest";
+    " FROM (SELECT create_time FROM {schema}.outbox WHERE id BETWEEN $2::bigint AND $3::bigint"
+    "       ORDER BY id LIMIT $1::integer) AS oldest";
 
 // Owns the text that the statements of one schema point into.
 struct Entry {
@@ -70,6 +86,7 @@ std::unique_ptr<Entry> MakeEntry(const std::string& schema) {
       .remove = make("remove", kRemove),
       .bury = make("bury", kBury),
       .take = make("take", kTake),
+      .show_life = make("show_life", kShowLife),
       .release = make("release", kRelease),
       .backlog = make("backlog", kBacklog),
   };

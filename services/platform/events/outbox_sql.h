@@ -9,13 +9,14 @@
 namespace winnow::events {
 
 struct OutboxSql {
-  pg::Statement append;   // events text[], envelopes bytea[]
-  pg::Statement read;     // ids in flight as int8multirange, most to read
-  pg::Statement remove;   // ids bigint[]
-  pg::Statement bury;     // ids, consumers, reasons, deliveries: arrays of one length
-  pg::Statement take;     // holder, lease in ms: a row when it is held now
-  pg::Statement release;  // holder
-  pg::Statement backlog;  // most to count
+  pg::Statement append;     // events text[], envelopes bytea[]
+  pg::Statement read;       // ids in flight as int8multirange, most to read, lowest and highest id
+  pg::Statement remove;     // ids as int8multirange
+  pg::Statement bury;       // ids, consumers, reasons, deliveries: arrays of one length
+  pg::Statement take;       // holder, lease in ms, signs of life count: a row when it is held now
+  pg::Statement show_life;  // holder
+  pg::Statement release;    // holder
+  pg::Statement backlog;    // most to count, lowest and highest id
 };
 
 // Lives as long as the process, as prepared statements need.

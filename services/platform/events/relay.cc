@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "services/platform/log.h"
 #include "services/platform/uuid.h"
@@ -15,6 +16,8 @@ constexpr std::chrono::seconds kStatementTime{10};
 constexpr std::chrono::seconds kMeasureInterval{5};
 constexpr std::chrono::milliseconds kMaxPause{5'000};
 constexpr int kMaxCounted = 100'000;
+constexpr int64_t kFirstId = 0;
+constexpr int64_t kLastId = std::numeric_limits<int64_t>::max();
 
 Deadline StatementDeadline() { return steady_clock::now() + kStatementTime; }
 
@@ -133,7 +136,9 @@ StatusOr<bool> Relay::HoldLease() {
   WINNOW_ASSIGN_OR_RETURN(
       const bool held,
       pool_.Write(StatementDeadline(), [&](pg::Session& session) -> StatusOr<bool> {
-        return !session.Execute(sql_.take, holder_, int64_t{options_.lease.count()}).empty();
+        const bool signs = !session.pooled();
+        if (signs) session.Execute(sql_.show_life, holder_);  // before others can see the lease
+        return !session.Execute(sql_.take, holder_, int64_t{options_.lease.count()}, signs).empty();
       }));
   lease_until_ = held ? now + options_.lease : Deadline{};
   return held;
@@ -146,10 +151,11 @@ Status Relay::RemoveSettled() {
     settled.swap(settled_);
   }
   if (settled.empty()) return OkStatus();
-  pg::Array ids, dead_ids, consumers, reasons, deliveries;
+  std::set<int64_t> ids;
+  pg::Array dead_ids, consumers, reasons, deliveries;
   bool any_dead = false;
   for (const Settled& row : settled) {
-    ids.Add(row.id);
+    ids.insert(row.id);
     for (const DeadLetter& dead : row.dead) {
       any_dead = true;
       dead_ids.Add(row.id);
@@ -160,7 +166,7 @@ Status Relay::RemoveSettled() {
   }
   Status status = pool_.Write(StatementDeadline(), [&](pg::Session& session) {
     if (any_dead) session.Execute(sql_.bury, dead_ids, consumers, reasons, deliveries);
-    session.Execute(sql_.remove, ids);
+    session.Execute(sql_.remove, ToMultirange(ids));
     return OkStatus();
   });
   if (status.ok()) {
@@ -175,8 +181,8 @@ Status Relay::RemoveSettled() {
 StatusOr<std::vector<OutboxRow>> Relay::Read(size_t limit) {
   using Rows = StatusOr<std::vector<OutboxRow>>;
   return pool_.Read(StatementDeadline(), [&](pg::Session& session) -> Rows {
-    const auto result =
-        session.Execute(sql_.read, ToMultirange(in_flight_), static_cast<int>(limit));
+    const auto result = session.Execute(sql_.read, ToMultirange(in_flight_),
+                                        static_cast<int>(limit), kFirstId, kLastId);
     std::vector<OutboxRow> rows;
     rows.reserve(result.size());
     for (const auto& row : result) {
@@ -191,7 +197,7 @@ Status Relay::Measure() {
   if (now < next_measure_) return OkStatus();
   next_measure_ = now + kMeasureInterval;
   return pool_.Read(StatementDeadline(), [&](pg::Session& session) {
-    const auto result = session.Execute(sql_.backlog, kMaxCounted);
+    const auto result = session.Execute(sql_.backlog, kMaxCounted, kFirstId, kLastId);
     depth_.Set(result[0][0].as<double>());
     oldest_age_.Set(result[0][1].as<double>());
     return OkStatus();

@@ -37,8 +37,9 @@ struct RelayOptions {
 };
 
 // Drains the outbox of one schema: reads rows in order of id, hands each over once, and removes
-// those that are settled. One process of several does so at a time, by a lease; a row comes again,
-// to whoever holds the lease then, until it is settled.
+// those that are settled. One process of several does so at a time, by a lease, which another may
+// have at once when its holder dies; a row comes again, to whoever holds the lease then, until it
+// is settled.
 class Relay {
  public:
   // Rows in flight, at most: read and not yet removed. It bounds every queue behind the relay.

@@ -7,6 +7,8 @@
 namespace winnow::rpc {
 namespace {
 
+constexpr std::chrono::milliseconds kAskAgain{10};
+
 Status Check(const Probe& probe) {
   try {
     return probe.check();
@@ -29,9 +31,29 @@ Health::Health(grpc::HealthCheckServiceInterface& service, std::span<const Targe
     }
     watched_.push_back(std::move(watched));
   }
-  for (Watched& watched : watched_) Ask(watched);
+  AskAll();
   service_.SetServingStatus("", true);
   thread_ = std::thread([this, interval] { Loop(interval); });
+}
+
+bool Health::AskAll() {
+  const std::lock_guard lock(asking_);
+  bool all = true;
+  for (Watched& watched : watched_) {
+    Ask(watched);
+    all = all && watched.serving;
+  }
+  return all;
+}
+
+bool Health::AwaitServing(Deadline deadline) {
+  while (!AskAll()) {
+    const auto now = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex_);
+    if (now >= deadline || wake_.wait_for(lock, kAskAgain, [this] { return ending_; }))
+      return false;
+  }
+  return true;
 }
 
 void Health::Ask(Watched& watched) {
@@ -57,7 +79,7 @@ void Health::Loop(std::chrono::milliseconds interval) {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, interval, [this] { return ending_; })) {
     lock.unlock();
-    for (Watched& watched : watched_) Ask(watched);
+    AskAll();
     lock.lock();
   }
 }

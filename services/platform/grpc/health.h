@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "services/platform/clock.h"
 #include "services/platform/grpc/target.h"
 #include "services/platform/metrics.h"
 
@@ -24,6 +25,9 @@ class Health {
          std::chrono::milliseconds interval, Metrics& metrics);
   ~Health() { EndServing(); }
 
+  // Asks again and again, until all targets can do their job or the deadline; whether they can.
+  bool AwaitServing(Deadline deadline);
+
   // NOT_SERVING for all, for good.
   void EndServing();
 
@@ -35,10 +39,12 @@ class Health {
     bool serving = false;
     bool known = false;
   };
+  bool AskAll();
   void Ask(Watched& watched);
   void Loop(std::chrono::milliseconds interval);
 
   grpc::HealthCheckServiceInterface& service_;
+  std::mutex asking_;  // guards watched_
   std::vector<Watched> watched_;
   std::mutex mutex_;
   std::condition_variable wake_;

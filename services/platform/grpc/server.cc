@@ -1,5 +1,6 @@
 #include "services/platform/grpc/server.h"
 
+#include <grpc/health/v1/health.pb.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server_builder.h>
@@ -29,6 +30,8 @@ void InitPlugins() {
   static std::once_flag once;
   std::call_once(once, [] {
     grpc::EnableDefaultHealthCheckService(true);
+    // gRPC's health service comes without its description, which reflection is to give.
+    google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::channelz::experimental::InitChannelzService();
   });

@@ -25,7 +25,8 @@ struct ServerOptions {
 };
 
 // The gRPC port of a process: its targets, health, reflection and channelz. Used by main, in this
-// order: Start; each target's start; ...; Drain; flush the outbox; each target's stop; Shutdown.
+// order: Start; each target's start; AwaitServing; ...; Drain; flush the outbox; each target's
+// stop; Shutdown.
 class Server {
  public:
   // From a config whose defaults are filled in. Errors name the setting: an address that is taken
@@ -41,6 +42,9 @@ class Server {
   int port() const { return port_; }
   // For peers of this process (Peers::Make).
   std::shared_ptr<grpc::Channel> InProcessChannel() const;
+
+  // Until health says SERVING of every target, or the deadline. Whether it does.
+  bool AwaitServing(Deadline deadline) { return health_->AwaitServing(deadline); }
 
   // Health says NOT_SERVING, callers get drain_delay to notice, then calls from outside are refused
   // with UNAVAILABLE, streams and long polls end with it, and calls in flight get drain_timeout to

@@ -15,10 +15,13 @@ constexpr std::array<milliseconds, 7> kTimeoutSteps = {
     milliseconds(100),    milliseconds(500),     milliseconds(2'000),    milliseconds(10'000),
     milliseconds(60'000), milliseconds(600'000), milliseconds(3'600'000)};
 
-// What a role's or database's defaults could otherwise turn around.
+// What a role's or database's defaults could otherwise turn around. In another time zone the first
+// hours of year 1 would be read as of 1 BC, and the last of 9999 as of 10000. Poolers know these
+// two by themselves and give each server connection what its client last set.
+constexpr char kTimeSetup[] = "SET DateStyle = 'ISO'; SET TimeZone = 'UTC';";
 constexpr char kSessionSetup[] =
     "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
-    "SET DateStyle = 'ISO'; SET bytea_output = 'hex'; SET array_nulls = on;"
+    "SET bytea_output = 'hex'; SET array_nulls = on;"
     "SET standard_conforming_strings = on;"
     "SET idle_in_transaction_session_timeout = '60s';"
     "SET client_connection_check_interval = '5s'";
@@ -45,7 +48,9 @@ Connection::Connection(const ConnectionSettings& settings)
   driver_.inhibit_reactivation(true);
 #pragma GCC diagnostic pop
   driver_.set_verbosity(pqxx::connection_base::terse);  // details quote the rows
-  if (!transaction_pooling_) pqxx::nontransaction(driver_).exec(kSessionSetup);
+  pqxx::nontransaction setup(driver_);
+  setup.exec(kTimeSetup);
+  if (!transaction_pooling_) setup.exec(kSessionSetup);
 }
 
 bool Connection::Prepare(const Statement& statement) {

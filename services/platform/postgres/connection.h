@@ -12,7 +12,7 @@
 namespace winnow::pg {
 
 // One connection, with what Winnow relies on set up: READ COMMITTED whatever the role's default,
-// ISO dates, UTF-8. Constructor and methods throw pqxx exceptions. One thread at a time.
+// ISO dates in UTC, UTF-8. Constructor and methods throw pqxx exceptions. One thread at a time.
 class Connection {
  public:
   explicit Connection(const ConnectionSettings& settings);

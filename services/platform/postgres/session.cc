@@ -37,6 +37,8 @@ pqxx::result Session::Run(const Statement& statement, const Parameters& paramete
   return result;
 }
 
+bool Session::pooled() const { return connection_.transaction_pooling(); }
+
 pqxx::result Session::ExecuteText(const std::string& sql) {
   last_statement_ = "text";
   failed_ = true;

@@ -120,6 +120,10 @@ class Session {
   // For migrations and the few statements that cannot be prepared.
   pqxx::result ExecuteText(const std::string& sql);
 
+  // Whether the server's connection is another one after each transaction (a pooler): locks and
+  // settings of the session would be left to strangers.
+  bool pooled() const;
+
   // For whoever leased the session: a statement failed (its exception may have been swallowed), and
   // the name of the last one.
   bool failed() const { return failed_; }
