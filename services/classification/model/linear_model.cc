@@ -1,0 +1,199 @@
+#include "services/classification/model/linear_model.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "services/classification/model/features.h"
+#include "services/classification/model/normalize.h"
+#include "services/platform/hash.h"
+
+namespace winnow::classification {
+namespace {
+
+constexpr std::string_view kMagic = "WNCLASS1";
+
+void PutNumber(uint64_t number, std::string& out) {
+  for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(number >> shift);
+}
+void PutDouble(double number, std::string& out) { PutNumber(std::bit_cast<uint64_t>(number), out); }
+void PutText(std::string_view text, std::string& out) {
+  PutNumber(text.size(), out);
+  out += text;
+}
+
+// Reads what Put wrote; `ok` is false from the first missing byte on.
+struct Reader {
+  std::string_view bytes;
+  bool ok = true;
+
+  std::string_view Take(size_t count) {
+    if (!ok || bytes.size() < count) {
+      ok = false;
+      return {};
+    }
+    const std::string_view taken = bytes.substr(0, count);
+    bytes.remove_prefix(count);
+    return taken;
+  }
+  uint64_t Number() {
+    uint64_t number = 0;
+    int shift = 0;
+    for (const char c : Take(8)) {
+      number |= uint64_t{static_cast<unsigned char>(c)} << shift;
+      shift += 8;
+    }
+    return number;
+  }
+  double Double() { return std::bit_cast<double>(Number()); }
+  std::string Text() { return std::string(Take(std::min<uint64_t>(Number(), 100))); }
+};
+
+using Lanes8 = int8_t __attribute__((vector_size(8)));
+using Lanes16 = int16_t __attribute__((vector_size(16)));
+static_assert(sizeof(Lanes8) == kMaxHeads);
+
+std::string ToUtf8(std::u32string_view text) {
+  std::string out;
+  for (const char32_t c : text) {
+    if (c == kUrlMark) {
+      out += "<url>";
+    } else if (c == kHandleMark) {
+      out += "<handle>";
+    } else if (c < 0x80) {
+      out += static_cast<char>(c);
+    } else if (c < 0x800) {
+      out += static_cast<char>(0xC0 | (c >> 6));
+      out += static_cast<char>(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+      out += static_cast<char>(0xE0 | (c >> 12));
+      out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+      out += static_cast<char>(0x80 | (c & 0x3F));
+    } else {
+      out += static_cast<char>(0xF0 | (c >> 18));
+      out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
+      out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+      out += static_cast<char>(0x80 | (c & 0x3F));
+    }
+  }
+  return out;
+}
+
+struct Weighed {
+  size_t begin = 0;
+  size_t end = 0;
+  int weight = 0;
+};
+
+}  // namespace
+
+std::string LinearModel::Serialize(const std::string& version, std::span<const Head> heads,
+                                   std::span<const int8_t> weights) {
+  std::string out(kMagic);
+  PutText(version, out);
+  PutNumber(heads.size(), out);
+  for (const Head& head : heads) {
+    PutText(head.name, out);
+    for (const double number : {head.scale, head.bias, head.slope, head.offset, head.threshold}) {
+      PutDouble(number, out);
+    }
+  }
+  for (const int8_t weight : weights) out += static_cast<char>(weight);
+  PutNumber(Hash64(out), out);
+  return out;
+}
+
+StatusOr<LinearModel> LinearModel::Parse(std::string_view bytes) {
+  if (bytes.size() < 8) return Internal("model: cut");
+  Reader checksum{bytes.substr(bytes.size() - 8)};
+  bytes.remove_suffix(8);
+  if (checksum.Number() != Hash64(bytes)) return Internal("model: its checksum is wrong");
+  Reader in{bytes};
+  if (in.Take(kMagic.size()) != kMagic) return Internal("model: of another format");
+  LinearModel model;
+  model.version_ = in.Text();
+  const uint64_t heads = in.Number();
+  if (heads < 1 || heads > kMaxHeads) return Internal("model: a bad number of heads");
+  for (uint64_t i = 0; i < heads; ++i) {
+    Head head;
+    head.name = in.Text();
+    head.scale = in.Double();
+    head.bias = in.Double();
+    head.slope = in.Double();
+    head.offset = in.Double();
+    head.threshold = in.Double();
+    model.heads_.push_back(std::move(head));
+  }
+  if (!in.ok || in.bytes.size() != kBuckets * heads) return Internal("model: of a wrong size");
+  model.weights_.resize(kBuckets);
+  for (size_t bucket = 0; bucket < kBuckets; ++bucket) {
+    std::memcpy(model.weights_[bucket].data(), in.bytes.data() + bucket * heads, heads);
+  }
+  return model;
+}
+
+int LinearModel::Find(std::string_view name) const {
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (heads_[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Scores LinearModel::Score(std::string_view text) const {
+  thread_local std::u32string normal;
+  NormalizeComment(text, normal);
+  std::array<int32_t, kMaxHeads> sums{};
+  Lanes16 lanes{};
+  int room = 256;  // additions until an int16 might overflow
+  const auto flush = [&] {
+    for (size_t i = 0; i < kMaxHeads; ++i) sums[i] += lanes[i];
+    lanes = Lanes16{};
+    room = 256;
+  };
+  const size_t count = ForEachFeature(normal, [&](uint32_t bucket, size_t, size_t) {
+    Lanes8 weights;
+    std::memcpy(&weights, weights_[bucket].data(), sizeof weights);
+    lanes += __builtin_convertvector(weights, Lanes16);
+    if (--room == 0) flush();
+  });
+  flush();
+  const double norm = count == 0 ? 0 : 1 / std::sqrt(static_cast<double>(count));
+  Scores scores{};
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    const Head& head = heads_[i];
+    const double score = head.bias + head.scale * norm * sums[i];
+    scores[i] = static_cast<float>(1 / (1 + std::exp(head.slope * score + head.offset)));
+  }
+  return scores;
+}
+
+std::vector<Contribution> LinearModel::Explain(std::string_view text, size_t head,
+                                               size_t count) const {
+  std::u32string normal;
+  NormalizeComment(text, normal);
+  std::vector<Weighed> all;
+  const size_t features = ForEachFeature(normal, [&](uint32_t bucket, size_t begin, size_t end) {
+    const int weight = weights_[bucket][head];
+    if (weight != 0) all.push_back({begin, end, weight});
+  });
+  std::stable_sort(all.begin(), all.end(), [](const Weighed& a, const Weighed& b) {
+    return std::abs(a.weight) > std::abs(b.weight);
+  });
+  const double unit = heads_[head].scale / std::sqrt(std::max<double>(1, double(features)));
+  std::vector<Weighed> kept;
+  std::vector<Contribution> shown;
+  for (const Weighed& one : all) {
+    if (shown.size() == count) break;
+    const bool inside = std::any_of(kept.begin(), kept.end(), [&](const Weighed& other) {
+      return other.begin <= one.begin && one.end <= other.end;
+    });
+    if (inside) continue;
+    kept.push_back(one);
+    shown.push_back({ToUtf8(std::u32string_view(normal).substr(one.begin, one.end - one.begin)),
+                     unit * one.weight});
+  }
+  return shown;
+}
+
+}  // namespace winnow::classification
