@@ -46,7 +46,8 @@ OWN = {
     "service": {"domain", *ROLES},
 }
 HINT = {
-    "domain": "domain rules know std and platform/{status,clock,text,hash,url,page_token,json_reader}.h only",
+    "domain": "domain rules know std and platform/"
+    "{status,clock,text,hash,url,page_token,json_reader}.h only",
     "store": "a store knows its domain and platform/postgres",
     "convert": "convert knows its domain and its own messages",
     "handlers": "handlers know no gRPC library, no driver and no other service",
@@ -101,7 +102,7 @@ def judge_app(included: str) -> str | None:
 
 
 def judge(source: Source, included: str, quoted: bool) -> str | None:
-    if quoted and not re.match(r"(services|tests|winnow|google|absl)/", included):
+    if quoted and not re.match(r"(services|tests|tools|winnow|google|absl)/", included):
         return "quoted includes are rooted at the repository: services/..., winnow/..."
     if included.startswith("absl/") and not source.path.startswith(
         ("services/platform/", "tests/")

@@ -168,7 +168,7 @@ TEST(Trainer, CalibratesToTheShareOfPositives) {
 }
 
 TEST(SuggestionSet, HasAThousandExamplesOfBothLanguagesAndKinds) {
-  const auto texts = ReadSuggestions("services/classification/model/data/suggestions.tsv");
+  const auto texts = ReadSuggestions("services/classification/model/data/suggestions.txt");
   EXPECT_GE(texts.size(), 1000u);
   size_t positive = 0;
   size_t korean = 0;

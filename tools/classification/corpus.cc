@@ -150,8 +150,8 @@ std::vector<LabelledText> ReadSuggestions(const std::string& path) {
   std::string line;
   while (std::getline(file, line)) {
     if (line.empty() || line[0] == '#') continue;
-    if (line.size() < 3 || line[1] != '\t' || (line[0] != '0' && line[0] != '1')) {
-      throw std::runtime_error(path + ": a line is not 0 or 1, a tab, a text: " + line);
+    if (line.size() < 3 || line[1] != ' ' || (line[0] != '0' && line[0] != '1')) {
+      throw std::runtime_error(path + ": a line is not 0 or 1, a space, a text: " + line);
     }
     texts.push_back({line.substr(2), line[0] == '1'});
   }

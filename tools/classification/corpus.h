@@ -35,7 +35,7 @@ std::vector<std::string> ReadGzipLines(const std::string& path);
 // The corpora of shared/data/comments by name of head: "toxic", "hate", "hate_profanity" (only to
 // learn from), "profanity", "offensive_en", "spam".
 std::vector<LabelledText> ReadCorpus(const std::string& directory, const std::string& head);
-// label TAB text, UTF-8; lines that begin with # are comments.
+// "1 text" or "0 text", UTF-8; lines that begin with # are comments.
 std::vector<LabelledText> ReadSuggestions(const std::string& path);
 
 }  // namespace winnow::classification

@@ -90,7 +90,7 @@ const char* SourceLine(const std::string& head) {
   if (head == "profanity") return "Curse-detection-data (2runo) | MIT";
   if (head == "offensive_en") return "hate-speech-and-offensive-language (t-davidson) | MIT";
   if (head == "spam") return "UCI YouTube Spam Collection | CC BY 4.0";
-  return "own set, [suggestions.tsv](suggestions.tsv) | Apache-2.0";
+  return "own set, [suggestions.txt](suggestions.txt) | Apache-2.0";
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ std::string MakeModelCard(const std::string& version, const std::vector<TrainedH
       "    cmake --build build/release --target train_comment_model\n"
       "    build/release/bin/train_comment_model ../shared/data/comments "
       "services/classification/model/data\n\n";
-  card += Format("`comments.model`: %zu bytes, XXH3 %016llx.\n\n", model.size(),
+  card += Format("`comments.bin`: %zu bytes, XXH3 %016llx.\n\n", model.size(),
                  static_cast<unsigned long long>(Hash64(model)));
   card +=
       "| head | examples | positive | macro-F1 | threshold | measured "

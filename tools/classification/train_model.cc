@@ -1,5 +1,5 @@
 // train_comment_model DATA OUT: learns the heads of the embedded classifier from DATA (the folder
-// of the corpora) and OUT/suggestions.tsv, and writes OUT/comments.model and OUT/model_card.md.
+// of the corpora) and OUT/suggestions.txt, and writes OUT/comments.bin and OUT/model_card.md.
 // By hand, not part of a build.
 #include <cstdio>
 #include <exception>
@@ -28,7 +28,7 @@ class Trainer {
                   heads.back().measured.macro_f1, heads.back().measured.examples);
     }
     const std::string model = MakeModel(kVersion, heads);
-    Write("comments.model", model);
+    Write("comments.bin", model);
     Write("model_card.md", MakeModelCard(kVersion, heads, model));
   }
 
@@ -37,7 +37,7 @@ class Trainer {
     const auto found = examples_.find(head);
     if (found != examples_.end()) return found->second;
     const auto texts =
-        head == "suggestion" ? ReadSuggestions(out_ + "/suggestions.tsv") : ReadCorpus(data_, head);
+        head == "suggestion" ? ReadSuggestions(out_ + "/suggestions.txt") : ReadCorpus(data_, head);
     return examples_[head] = MakeExamples(texts, 5);
   }
 
