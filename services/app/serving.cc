@@ -44,6 +44,7 @@ Status Serving::Start() {
 
 Status Serving::OpenStore() {
   WINNOW_ASSIGN_OR_RETURN(store_, Store::Open(config_, postgres_versions_dir_, metrics_));
+  WINNOW_ASSIGN_OR_RETURN(redis_, redis::Client::Make(config_.redis(), metrics_));
   WINNOW_ASSIGN_OR_RETURN(transport_, MakeTransport(config_, store_->events(), metrics_));
   return OkStatus();
 }
@@ -67,7 +68,8 @@ Status Serving::MakeTargets(const std::vector<TargetRow>& rows) {
                              .reads = store_->reads(),
                              .writes = store_->writes(),
                              .logs = store_->logs(),
-                             .transport = *transport_});
+                             .transport = *transport_,
+                             .redis = redis_.get()});
   for (const TargetRow& row : rows) targets_.push_back(row.make(*platform_));
   return OkStatus();
 }
@@ -100,6 +102,7 @@ Status Serving::Stop() {
   targets_.clear();
   platform_.reset();
   transport_.reset();
+  redis_.reset();
   runtime_.reset();
   metrics_http_.reset();  // a scrape may have the drain's last counts
   phase.Ended("server ended");

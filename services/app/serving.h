@@ -48,6 +48,7 @@ class Serving {
   const SystemClock clock_;
   Metrics metrics_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<redis::Client> redis_;  // null: there is none
   std::unique_ptr<events::Transport> transport_;
   std::unique_ptr<rpc::Runtime> runtime_;
   std::optional<Platform> platform_;

@@ -8,6 +8,7 @@
 #include "services/platform/listen_address.h"
 #include "services/platform/log.h"
 #include "services/platform/postgres/url.h"
+#include "services/platform/redis/url.h"
 #include "services/platform/timestamp.h"
 
 namespace winnow {
@@ -65,6 +66,7 @@ class Checker {
     CheckListen();
     CheckTls();
     CheckPostgres();
+    CheckRedis();
     CheckEvents();
     CheckPeers();
     CheckLog();
@@ -195,6 +197,21 @@ class Checker {
           "must be postgres:// when targets are in several processes: they need "
           "one store; or run \"all\"");
     }
+  }
+
+  void CheckRedis() {
+    const auto& redis = config_.redis();
+    CheckRange("redis.connections", redis.connections(), 1, 100);
+    if (redis.url().empty()) {
+      if (!redis.password_file().empty()) {
+        Add("redis.password_file", "has no meaning without redis.url: set it or leave this out");
+      }
+      return;
+    }
+    if (HasPassword(redis.url())) {
+      Add("redis.url", "holds a password: move it into a file and name it in redis.password_file");
+    }
+    AddStatus("redis.url", redis::ParseUrl(redis.url()).status());
   }
 
   void CheckEvents() {

@@ -86,6 +86,7 @@ void FillDefaults(config::v1::Config& config, int cpus) {
   if (config.data_dir().empty()) config.set_data_dir(DefaultDataDir());
   FillPostgres(*config.mutable_postgres(), cpus);
   Default(*config.mutable_events()->mutable_url(), "inprocess:");
+  config.mutable_redis()->set_connections(Or(config.redis().connections(), 4));
   config.mutable_events()->set_max_deliveries(Or(config.events().max_deliveries(), 20));
   Default(*config.mutable_log()->mutable_level(), "info");
   Default(*config.mutable_metrics()->mutable_listen(), "127.0.0.1:7490");

@@ -5,6 +5,7 @@
 #include "services/platform/grpc/runtime.h"
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
+#include "services/platform/redis/client.h"
 #include "winnow/config/v1/config.pb.h"
 
 namespace winnow {
@@ -19,6 +20,7 @@ struct Platform {
   pg::Pool& writes;
   pg::Pool& logs;  // for LogTransactions only, so that lock waiters never hold up reads or writes
   events::Transport& transport;
+  redis::Client* redis = nullptr;  // null: there is none
 };
 
 }  // namespace winnow

@@ -40,6 +40,7 @@ enum class Reason {
   kUnauthenticated = 15,
   kInternal = 16,
   kCancelled = 17,
+  kRedisUnavailable = 18,
 };
 
 // One thing wrong with a request. `field` is a path as callers write it: "items[3].title".

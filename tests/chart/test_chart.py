@@ -21,7 +21,12 @@ BASE = (
     "postgres.url=postgres://winnow@db.example/winnow",
     "events.url=amqp://winnow@mq.example/news",
 )
-SECRETS = ("postgres.passwordSecret.name=pg", "events.passwordSecret.name=mq")
+SECRETS = (
+    "postgres.passwordSecret.name=pg",
+    "events.passwordSecret.name=mq",
+    "redis.url=redis://cache.example:6379/0",
+    "redis.passwordSecret.name=cache",
+)
 SECURE = ("tls.secretName=tls", "auth.bearerSecret.name=bearer")
 MATRIX = {
     "smallest": (),
@@ -88,7 +93,7 @@ def test_winnow_accepts_the_configuration(values: tuple[str, ...], tmp_path: Pat
     manifests = render(values)
     config = of_kind(manifests, "ConfigMap")[0]["data"]["config.json"]
     # The secrets of the pods, as files: check-config reads what the configuration names.
-    for name in ("postgres/password", "events/password", "bearer/token"):
+    for name in ("postgres/password", "events/password", "redis/password", "bearer/token"):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("0123456789abcdef")

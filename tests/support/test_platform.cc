@@ -29,6 +29,13 @@ pg::PoolOptions PoolOf(const std::string& name, const std::string& url) {
   return {.name = name, .url = url, .password = "", .connections = 4};
 }
 
+std::unique_ptr<redis::Client> RedisOf(const std::string& url, Metrics& metrics) {
+  if (url.empty()) return nullptr;
+  const auto address = redis::ParseUrl(url);
+  EXPECT_TRUE(address.ok()) << address.status();
+  return std::make_unique<redis::Client>(redis::PoolOptions{.address = *address}, metrics);
+}
+
 events::InProcessOptions QuickEvents() {
   events::InProcessOptions options;
   options.queue.first_backoff = std::chrono::milliseconds(5);
@@ -38,14 +45,16 @@ events::InProcessOptions QuickEvents() {
 
 }  // namespace
 
-TestPlatform::TestPlatform(const std::string& url)
+TestPlatform::TestPlatform(const std::string& url, const std::string& redis_url)
     : config_(TestConfig()),
       runtime_(CallOptions(), metrics_),
       reads_(PoolOf("read", url), metrics_),
       writes_(PoolOf("write", url), metrics_),
       logs_(PoolOf("log", url), metrics_),
       transport_(writes_, metrics_, QuickEvents()),
-      parts_{config_, clock_, metrics_, runtime_, reads_, writes_, logs_, transport_} {}
+      redis_(RedisOf(redis_url, metrics_)),
+      parts_{config_, clock_, metrics_,   runtime_,    reads_,
+             writes_, logs_,  transport_, redis_.get()} {}
 
 TestPlatform::~TestPlatform() { Stop(); }
 

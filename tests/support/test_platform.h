@@ -22,13 +22,15 @@ namespace winnow::test {
 //   auto stub = CollectorService::NewStub(platform.channel());
 class TestPlatform {
  public:
-  explicit TestPlatform(const std::string& url);
+  // `redis_url`: empty for none.
+  explicit TestPlatform(const std::string& url, const std::string& redis_url = "");
   ~TestPlatform();  // stops
 
   Platform& parts() { return parts_; }
   Metrics& metrics() { return metrics_; }
   pg::Pool& pool() { return writes_; }
   events::InProcessTransport& transport() { return transport_; }
+  redis::Client& redis() { return *redis_; }
 
   // Serves the targets, starts them and then the events, as main does. Once; fails the test when
   // something does not start. Without `with_events` they stay in their outboxes.
@@ -47,6 +49,7 @@ class TestPlatform {
   pg::Pool writes_;
   pg::Pool logs_;
   events::InProcessTransport transport_;
+  std::unique_ptr<redis::Client> redis_;
   Platform parts_;
 
   std::vector<rpc::Target> targets_;

@@ -251,6 +251,7 @@ TEST(Defaults, AreThoseOfTheProto) {
   EXPECT_EQ(config.dedup().max_documents(), 4'000'000);
   EXPECT_EQ(config.newsfeed().max_future().seconds(), 600);
   EXPECT_EQ(config.newsfeed().stale_after().seconds(), 600);
+  EXPECT_EQ(config.redis().connections(), 4);
 }
 
 TEST(Defaults, DoNotReplaceWhatIsSet) {
@@ -260,7 +261,8 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "metrics": {"listen": "off"}, "calls": {"read_threads": 9, "write_threads": 10,
     "queue_limit": 11, "default_deadline": "12s", "drain_delay": "13s", "drain_timeout": "14s"},
     "dedup": {"window": "60s", "token_threshold": 0.6, "candidate_floor": 0.4,
-    "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s"}})";
+    "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s"},
+    "redis": {"connections": 5}})";
   const Config before = *ParseConfig(json, "w.json");
   Config after = before;
   FillDefaults(after, 2);
@@ -539,6 +541,17 @@ TEST(Cpus, NonsenseIsNoQuota) {
   EXPECT_EQ(CgroupCpus(dir.path()), std::nullopt);
   dir.Write("sys/fs/cgroup/cpu.max", "1e300 1\n");
   EXPECT_EQ(CgroupCpus(dir.path()), 1'000'000);
+}
+
+TEST(ConfigCheck, KnowsAnAddressOfRedis) {
+  EXPECT_THAT(CheckLines(R"({"redis": {"url": "redis://cache:6379/1"}})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"redis": {"url": "redis+unix:///run/r.sock?db=1"}})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"redis": {"url": "memcached://x", "connections": 101}})"),
+              ElementsAre(HasSubstr("redis.connections"), HasSubstr("redis.url: is no address")));
+  EXPECT_THAT(CheckLines(R"({"redis": {"url": "redis://:secret@cache"}})"),
+              ElementsAre(HasSubstr("redis.password_file")));
+  EXPECT_THAT(CheckLines(R"({"redis": {"passwordFile": "/x"}})"),
+              ElementsAre(HasSubstr("redis.password_file: has no meaning")));
 }
 
 }  // namespace

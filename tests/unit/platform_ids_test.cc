@@ -11,7 +11,7 @@
 namespace winnow {
 namespace {
 
-using testing::FakeClock;
+using test::FakeClock;
 
 TEST(Hash, ValuesStayWhatXxh3Says) {
   // Of the reference implementation: stored hashes depend on them.

@@ -53,6 +53,8 @@ std::string NameOf(Reason reason) {
       return "kInternal";
     case Reason::kCancelled:
       return "kCancelled";
+    case Reason::kRedisUnavailable:
+      return "kRedisUnavailable";
   }
   return "a number without a Reason";
 }

@@ -61,6 +61,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $_ := set $config.events "passwordFile" "/etc/winnow/secrets/events/password" -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.redis.url -}}
+{{- $_ := set $config "redis" (dict "url" .Values.redis.url) -}}
+{{- if .Values.redis.passwordSecret.name -}}
+{{- $_ := set $config.redis "passwordFile" "/etc/winnow/secrets/redis/password" -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.tls.secretName -}}
 {{- $_ := set $config "tls" (dict
   "certFile" "/etc/winnow/secrets/tls/tls.crt" "keyFile" "/etc/winnow/secrets/tls/tls.key") -}}
@@ -106,6 +112,9 @@ capabilities: {drop: [ALL]}
 {{- if .Values.events.passwordSecret.name }}
 - {name: events, mountPath: /etc/winnow/secrets/events, readOnly: true}
 {{- end }}
+{{- if .Values.redis.passwordSecret.name }}
+- {name: redis, mountPath: /etc/winnow/secrets/redis, readOnly: true}
+{{- end }}
 {{- if .Values.tls.secretName }}
 - {name: tls, mountPath: /etc/winnow/secrets/tls, readOnly: true}
 {{- end }}
@@ -130,6 +139,12 @@ capabilities: {drop: [ALL]}
 {{- with $root.Values.events.passwordSecret }}
 {{- if .name }}
 - name: events
+  secret: {secretName: {{ .name }}, items: [{key: {{ .key }}, path: password}]}
+{{- end }}
+{{- end }}
+{{- with $root.Values.redis.passwordSecret }}
+{{- if .name }}
+- name: redis
   secret: {secretName: {{ .name }}, items: [{key: {{ .key }}, path: password}]}
 {{- end }}
 {{- end }}

@@ -61,6 +61,7 @@ void Health::Ask(Watched& watched) {
   for (size_t i = 0; i < watched.probes.size(); ++i) {
     const Status status = Check(watched.probes[i]);
     watched.up[i]->Set(status.ok() ? 1 : 0);
+    if (!watched.probes[i].vital) continue;
     if (!status.ok() && (watched.serving || !watched.known)) {
       log::Warn("dependency is away", {{"service", watched.service_name},
                                        {"probe", watched.probes[i].name},

@@ -19,6 +19,7 @@ class Peers;  // peers.h: channels to the other services, in process or by addre
 struct Probe {
   std::string name;  // "postgres"
   std::function<Status()> check;
+  bool vital = true;  // false: the service does its job without it; only the metric tells
 };
 
 // One row of services/app/targets.cc: a service that is made, and how to run it. Plain data; what

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "services/platform/status.h"
+
+namespace winnow::redis {
+
+inline constexpr std::chrono::milliseconds kRetryAfter{500};
+
+// Redis cannot be used now. Whoever asks goes on without it: it is never the truth.
+inline Status Away(std::string why) {
+  return Unavailable(Reason::kRedisUnavailable, std::move(why), kRetryAfter);
+}
+
+}  // namespace winnow::redis
