@@ -24,13 +24,22 @@ std::string_view CutBytes(std::string_view text, size_t bytes) {
   return text.substr(0, bytes);
 }
 
+// At most the first `most` characters.
+std::string_view CutCharacters(std::string_view text, size_t most) {
+  size_t at = 0;
+  for (size_t count = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
+    if (begins && count++ == most) break;
+  }
+  return text.substr(0, at);
+}
+
 }  // namespace
 
 Fingerprint TextRules::Of(std::string_view title, std::string_view text,
                           std::string_view canonical_url) const {
   const std::string normalized = normalizer_.Normalize(title);
-  const bool needs_lead = CountCharacters(Compact(normalized)) < kLeadKeptBelow;
-  return OfNormalized(normalized, needs_lead ? NormalizedLead(text) : std::string(), canonical_url);
+  return OfNormalized(normalized, NormalizedLead(text), canonical_url);
 }
 
 Fingerprint TextRules::OfNormalized(std::string_view title, std::string_view lead,
@@ -40,10 +49,11 @@ Fingerprint TextRules::OfNormalized(std::string_view title, std::string_view lea
   Fingerprint print;
   print.normalized_title = title;
   print.title = order_.TokensOf(title);
-  if (characters < kLeadKeptBelow) print.lead = order_.TokensOf(lead);
+  print.lead = order_.TokensOf(CutCharacters(lead, kLeadCompared));
   print.url_hash = HashOf(canonical_url);
   print.title_hash = HashOf(compact);
   print.has_short_title = characters < kShortTitle;
+  print.may_match_short_title = characters < kLeadKeptBelow;
   return print;
 }
 

@@ -20,15 +20,19 @@ inline constexpr double kLeadAgreement = 0.3;
 // normalising. A lead lies within, whatever markup surrounds it.
 inline constexpr size_t kLeadBytes = 4'000;
 inline constexpr size_t kLeadCharacters = 200;
+// Of these the first are compared. More would find no more leads that were only cut elsewhere, and
+// each character costs 8 bytes a document in the index of leads.
+inline constexpr size_t kLeadCompared = 120;
 
 // What of a document is compared.
 struct Fingerprint {
   std::string normalized_title;
   std::vector<index::Token> title;
-  std::vector<index::Token> lead;  // empty when the title has kLeadKeptBelow characters or more
-  uint64_t url_hash = 0;           // of the canonical URL; 0: no URL
-  uint64_t title_hash = 0;         // of the normalised title without spaces; 0: nothing is left
+  std::vector<index::Token> lead;
+  uint64_t url_hash = 0;    // of the canonical URL; 0: no URL
+  uint64_t title_hash = 0;  // of the normalised title without spaces; 0: nothing is left
   bool has_short_title = false;
+  bool may_match_short_title = false;  // has under kLeadKeptBelow characters
 };
 
 // The text rules of one build: what makes fingerprints. Immutable, shared by all threads.

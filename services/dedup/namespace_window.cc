@@ -15,6 +15,12 @@ index::WindowOptions OptionsOf(const Policy& policy, uint16_t segment_entries) {
           .segment_entries = segment_entries};
 }
 
+// Leads of titles that a short one could match: its guard compares them.
+std::span<const index::Token> LeadKept(const Fingerprint& print) {
+  return print.may_match_short_title ? std::span<const index::Token>(print.lead)
+                                     : std::span<const index::Token>();
+}
+
 }  // namespace
 
 NamespaceWindow::NamespaceWindow(const TextRules& rules, const Policy& policy, int64_t position,
@@ -48,7 +54,7 @@ void NamespaceWindow::Keep(const LogEntry& entry) {
                        print.url_hash,
                        print.title_hash,
                        print.title,
-                       print.lead,
+                       LeadKept(print),
                        {}};
   std::vector<index::Token> root_title;
   if (!entry.is_root()) {
@@ -66,9 +72,14 @@ Judgement NamespaceWindow::Judge(const Fingerprint& print, std::string_view chan
 
 void NamespaceWindow::Append(int64_t seq, const Fingerprint& print, std::string_view channel,
                              Time arrival, const Judgement& judged) {
-  index::NewEntry next{
-      seq,        arrival, ChannelNumber(channel), print.url_hash, print.title_hash, print.title,
-      print.lead, {}};
+  index::NewEntry next{seq,
+                       arrival,
+                       ChannelNumber(channel),
+                       print.url_hash,
+                       print.title_hash,
+                       print.title,
+                       LeadKept(print),
+                       {}};
   if (judged.is_duplicate()) next.root = index_.root(judged.candidates.front().ref);
   index_.Append(next);
   trial_position_ = seq;

@@ -36,4 +36,9 @@ StatusOr<TextRules> LoadTextRules() {
   return TextRules(std::move(normalizer), std::move(order));
 }
 
+StatusOr<TitleWords> LoadTitleWords() {
+  WINNOW_ASSIGN_OR_RETURN(const std::string_view table, FindTable("title_words.txt"));
+  return TitleWords::Parse(table);
+}
+
 }  // namespace winnow::dedup

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "services/dedup/fingerprint.h"
+#include "services/dedup/title_words.h"
 #include "services/platform/status.h"
 
 namespace winnow::dedup {
@@ -8,5 +9,7 @@ namespace winnow::dedup {
 // The tables that are compiled in (data/*.txt). An error is a defect of the build.
 StatusOr<Normalizer> LoadNormalizer();
 StatusOr<TextRules> LoadTextRules();
+// The words of data/title_words.txt.
+StatusOr<TitleWords> LoadTitleWords();
 
 }  // namespace winnow::dedup

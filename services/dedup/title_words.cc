@@ -1,0 +1,162 @@
+#include "services/dedup/title_words.h"
+
+#include <algorithm>
+
+#include "services/dedup/table.h"
+#include "services/dedup/tokens.h"
+#include "services/platform/text.h"
+
+namespace winnow::dedup {
+namespace {
+
+std::vector<std::string> WordsOf(std::string_view title) {
+  std::vector<std::string> words;
+  while (!title.empty()) {
+    const size_t end = std::min(title.find(' '), title.size());
+    if (end > 0) words.emplace_back(title.substr(0, end));
+    title.remove_prefix(std::min(end + 1, title.size()));
+  }
+  return words;
+}
+
+// The word before the first of these endings, where at least two characters are left of it.
+std::string_view StemBefore(std::string_view word, const std::vector<std::string>& endings) {
+  for (const std::string& ending : endings) {
+    if (!word.ends_with(ending)) continue;
+    const std::string_view stem = word.substr(0, word.size() - ending.size());
+    if (CountCharacters(stem) >= 2) return stem;
+  }
+  return {};
+}
+
+bool IsArticle(std::string_view word) { return word == "the" || word == "a" || word == "an"; }
+
+}  // namespace
+
+StatusOr<TitleWords> TitleWords::Parse(std::string_view table) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<TableRow> rows, ParseTable(table, "title_words.txt"));
+  TitleWords words;
+  for (const TableRow& row : rows) {
+    if (Status status = words.AddRule(row.key, row.value); !status.ok()) {
+      return InvalidField("title_words.txt line " + std::to_string(row.line),
+                          ViolationsOf(status).front().description);
+    }
+  }
+  // The longest ending first: "에게서" before "서".
+  for (auto* endings : {&words.particles_, &words.subjects_, &words.objects_}) {
+    std::stable_sort(endings->begin(), endings->end(),
+                     [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  }
+  return words;
+}
+
+Status TitleWords::AddRule(const std::string& kind, const std::string& text) {
+  if (kind == "particle") {
+    particles_.push_back(text);
+  } else if (kind == "subject") {
+    subjects_.push_back(text);
+  } else if (kind == "object") {
+    objects_.push_back(text);
+  } else if (kind == "relation") {
+    relations_.insert(text);
+  } else if (kind == "template") {
+    templates_.push_back(Compact(text));
+  } else if (kind == "negation" && text.ends_with('*')) {
+    negation_stems_.push_back(text.substr(0, text.size() - 1));
+  } else if (kind == "negation") {
+    negations_.insert(text);
+  } else if (kind == "opposite") {
+    const std::vector<std::string> words = WordsOf(text);
+    if (words.size() != 2) return InvalidField("", "an opposite is two words: mend the line");
+    opposites_.emplace_back(words[0], words[1]);
+  } else {
+    return InvalidField("", "unknown kind '" + kind +
+                                "': use particle, subject, object, relation, negation, opposite or"
+                                " template");
+  }
+  return OkStatus();
+}
+
+bool TitleWords::IsFound(std::string_view word, std::string_view compact) const {
+  if (word.empty()) return false;
+  if (compact.find(word) != compact.npos) return true;
+  const std::string_view stem = StemBefore(word, particles_);
+  return !stem.empty() && compact.find(stem) != compact.npos;
+}
+
+int TitleWords::LeadingWordsShared(std::string_view a, std::string_view b) const {
+  const auto leading = [](std::string_view title) {
+    for (std::string& word : WordsOf(title)) {
+      if (CountCharacters(word) >= 2 && !IsArticle(word)) return std::move(word);
+    }
+    return std::string();
+  };
+  return (IsFound(leading(a), Compact(b)) ? 1 : 0) + (IsFound(leading(b), Compact(a)) ? 1 : 0);
+}
+
+bool TitleWords::ShareTemplate(std::string_view a, std::string_view b) const {
+  const std::string left = Compact(a);
+  const std::string right = Compact(b);
+  return std::any_of(templates_.begin(), templates_.end(), [&](const std::string& form) {
+    return left.find(form) != left.npos && right.find(form) != right.npos;
+  });
+}
+
+bool TitleWords::Denies(const std::vector<std::string>& words) const {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return negations_.contains(word) ||
+           std::any_of(negation_stems_.begin(), negation_stems_.end(),
+                       [&](const std::string& stem) { return word.starts_with(stem); });
+  });
+}
+
+bool TitleWords::HasOpposites(std::string_view a, std::string_view b) const {
+  const auto has = [](std::string_view title, const std::string& word) {
+    // A Korean word goes on with an ending; an English one ends where it ends.
+    const bool is_latin = static_cast<unsigned char>(word.front()) < 0x80;
+    if (!is_latin) return title.find(word) != title.npos;
+    const std::vector<std::string> words = WordsOf(title);
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  return std::any_of(opposites_.begin(), opposites_.end(), [&](const Names& pair) {
+    const bool a_first = has(a, pair.first);
+    const bool a_second = has(a, pair.second);
+    const bool b_first = has(b, pair.first);
+    const bool b_second = has(b, pair.second);
+    return (a_first && !a_second && b_second && !b_first) ||
+           (a_second && !a_first && b_first && !b_second);
+  });
+}
+
+std::set<TitleWords::Names> TitleWords::Roles(const std::vector<std::string>& words) const {
+  std::set<Names> roles;
+  for (size_t i = 1; i + 1 < words.size(); ++i) {
+    if (!relations_.contains(words[i])) continue;
+    const size_t after = IsArticle(words[i + 1]) && i + 2 < words.size() ? i + 2 : i + 1;
+    roles.emplace(words[i - 1], words[after]);
+  }
+  std::string subject;
+  std::string object;
+  for (const std::string& word : words) {
+    if (const auto stem = StemBefore(word, objects_); !stem.empty()) {
+      if (object.empty()) object = stem;
+    } else if (const auto other = StemBefore(word, subjects_); !other.empty()) {
+      if (subject.empty()) subject = other;
+    }
+  }
+  if (!subject.empty() && !object.empty()) roles.emplace(subject, object);
+  return roles;
+}
+
+bool TitleWords::Contradict(std::string_view a, std::string_view b) const {
+  const std::vector<std::string> left = WordsOf(a);
+  const std::vector<std::string> right = WordsOf(b);
+  if (Denies(left) != Denies(right) || HasOpposites(a, b)) return true;
+  const std::set<Names> roles = Roles(right);
+  for (const Names& names : Roles(left)) {
+    if (names.first != names.second && roles.contains({names.second, names.first})) return true;
+  }
+  return false;
+}
+
+}  // namespace winnow::dedup

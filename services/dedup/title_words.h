@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "services/platform/status.h"
+
+namespace winnow::dedup {
+
+// What titles say beyond their tokens: by which name they begin, whether they deny, who does what
+// to whom, whether they are a form that is filled in. Words are data (data/title_words.txt); titles
+// are normalised.
+class TitleWords {
+ public:
+  // Error: INVALID_ARGUMENT that names the line.
+  static StatusOr<TitleWords> Parse(std::string_view table);
+
+  // How many of the two leading words are found in the other title: 0, 1 or 2. A particle at the
+  // word's end does not count.
+  int LeadingWordsShared(std::string_view a, std::string_view b) const;
+  // Whether both fill in the same form.
+  bool ShareTemplate(std::string_view a, std::string_view b) const;
+  // Whether they say the contrary: one denies, or has the opposite of a word of the other, or the
+  // two names of one have changed places in the other.
+  bool Contradict(std::string_view a, std::string_view b) const;
+
+ private:
+  using Names = std::pair<std::string, std::string>;
+
+  Status AddRule(const std::string& kind, const std::string& text);
+  bool Denies(const std::vector<std::string>& words) const;
+  bool HasOpposites(std::string_view a, std::string_view b) const;
+  // Who does it and to whom, as far as particles or a verb between two names tell.
+  std::set<Names> Roles(const std::vector<std::string>& words) const;
+  bool IsFound(std::string_view word, std::string_view compact) const;
+
+  std::vector<std::string> particles_;
+  std::vector<std::string> subjects_;
+  std::vector<std::string> objects_;
+  std::set<std::string> relations_;
+  std::set<std::string> negations_;
+  std::vector<std::string> negation_stems_;
+  std::vector<Names> opposites_;
+  std::vector<std::string> templates_;  // without spaces
+};
+
+}  // namespace winnow::dedup
