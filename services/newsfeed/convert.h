@@ -7,6 +7,7 @@
 #include "services/newsfeed/articles.h"
 #include "services/newsfeed/categories.h"
 #include "services/newsfeed/citations.h"
+#include "services/newsfeed/feed_answer.h"
 #include "services/newsfeed/feed_query.h"
 #include "services/newsfeed/upsert.h"
 #include "services/platform/status.h"
@@ -30,9 +31,10 @@ StatusOr<Citation> FromProto(const events::v1::Envelope& envelope);
 v1::Article ToProto(StoredArticle article);
 v1::Category ToProto(const Category& category);
 v1::UpsertedArticle ToProto(const Upserted& upserted);
-// Tokens of a page that answers `query`.
-std::string NextToken(const FeedQuery& query, const FeedPage& page);
-std::string NewerToken(const FeedQuery& query, const FeedPage& page);
+std::shared_ptr<const EncodedArticle> Encode(StoredArticle article);
+StorePart Encode(FeedPage page);
+// ListArticlesResponse on the wire.
+std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, bool stale);
 std::string NextToken(const CategoryQuery& query, const Category& last);
 
 }  // namespace winnow::newsfeed

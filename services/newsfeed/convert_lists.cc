@@ -129,18 +129,6 @@ StatusOr<CategoryQuery> FromProto(const v1::ListCategoriesRequest& request) {
   return query;
 }
 
-std::string NextToken(const FeedQuery& query, const FeedPage& page) {
-  if (!page.next) return {};
-  const FeedPosition position{
-      .before = page.next, .since = page.since, .until = page.until, .epoch = page.epoch};
-  return EncodeFeedToken(position, HashFeed(query.ns, query.category, query.filter));
-}
-
-std::string NewerToken(const FeedQuery& query, const FeedPage& page) {
-  const FeedPosition position{.since = page.until, .epoch = page.epoch};
-  return EncodeFeedToken(position, HashFeed(query.ns, query.category, query.filter));
-}
-
 std::string NextToken(const CategoryQuery& query, const Category& last) {
   PageTokenWriter writer(kCategoryToken, HashCategories(query));
   writer.Add(std::string_view(Join(last.path)));

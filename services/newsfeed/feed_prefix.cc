@@ -21,9 +21,8 @@ bool Passes(const FeedFilter& filter, const PrefixEntry& entry) {
 }  // namespace
 
 size_t FeedPrefix::Find(const FeedKey& key) const {
-  const auto at =
-      std::partition_point(entries_.begin(), entries_.end(),
-                           [&](const PrefixEntry& entry) { return entry.key > key; });
+  const auto at = std::partition_point(entries_.begin(), entries_.end(),
+                                       [&](const PrefixEntry& entry) { return entry.key > key; });
   return static_cast<size_t>(at - entries_.begin());
 }
 

@@ -27,6 +27,7 @@ struct FeedQuery {
 
 struct FeedPage {
   std::vector<StoredArticle> articles;
+  std::vector<int64_t> seqs;    // of articles: the change that brought each into the feed
   std::optional<FeedKey> next;  // where the next page begins; none at the end
   int64_t since = 0;            // the positions that the page was cut by: after since,
   int64_t until = 0;            // up to the watermark

@@ -1,5 +1,7 @@
 #include "services/newsfeed/handlers.h"
 
+#include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "services/newsfeed/convert.h"
@@ -10,6 +12,8 @@ namespace winnow::newsfeed {
 namespace {
 
 constexpr int kMaxBatch = 1000;
+// How long a write waits for this process' memory to show it, at most.
+constexpr std::chrono::milliseconds kMemoryWait(200);
 
 // An article by namespace and id.
 template <class Request>
@@ -47,30 +51,11 @@ Batch ReadBatch(const v1::BatchUpsertArticlesRequest& request) {
 
 }  // namespace
 
-v1::FeedMeta Handlers::MetaOf(const FeedPage& page) const {
-  v1::FeedMeta meta;
-  if (!page.articles.empty()) {
-    v1::TierShare& share = *meta.add_tiers();
-    share.set_tier(v1::TIER_STORE);
-    share.set_article_count(static_cast<int32_t>(page.articles.size()));
-  }
-  if (page.changed_at) *meta.mutable_last_refresh_time() = ToTimestamp(*page.changed_at);
-  meta.set_stale(!page.created_at || clock_.Now() - *page.created_at >= options_.stale_after);
-  return meta;
-}
-
-StatusOr<v1::ListArticlesResponse> Handlers::ListArticles(const rpc::CallContext& call,
-                                                          const v1::ListArticlesRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
-  WINNOW_ASSIGN_OR_RETURN(FeedPage page, store_.ListArticles(call.deadline, query));
-  v1::ListArticlesResponse response;
-  response.set_next_page_token(NextToken(query, page));
-  response.set_newer_token(NewerToken(query, page));
-  *response.mutable_meta() = MetaOf(page);
-  for (StoredArticle& article : page.articles) {
-    *response.add_articles() = ToProto(std::move(article));
-  }
-  return response;
+// So that who writes and then reads here sees what was written; other processes follow in
+// milliseconds.
+void Handlers::AwaitMemory(const rpc::CallContext& call) {
+  const Deadline limit = std::chrono::steady_clock::now() + kMemoryWait;
+  keeper_.Await(store_.last_commit(), std::min(call.deadline, limit));
 }
 
 StatusOr<v1::GetArticleResponse> Handlers::GetArticle(const rpc::CallContext& call,
@@ -92,6 +77,7 @@ StatusOr<v1::BatchUpsertArticlesResponse> Handlers::BatchUpsertArticles(
   const Batch batch = ReadBatch(request);
   const std::vector<Sent> sent = ToSent(batch.articles, batch.prefixes);
   WINNOW_ASSIGN_OR_RETURN(auto stored, store_.Upsert(call.deadline, sent));
+  AwaitMemory(call);
   v1::BatchUpsertArticlesResponse response;
   auto next = stored.begin();
   for (const Status& refusal : batch.refusals) {
@@ -110,6 +96,7 @@ StatusOr<v1::DeleteArticleResponse> Handlers::DeleteArticle(
     const rpc::CallContext& call, const v1::DeleteArticleRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
   WINNOW_ASSIGN_OR_RETURN(const Time deleted, store_.Delete(call.deadline, key.first, key.second));
+  AwaitMemory(call);
   v1::DeleteArticleResponse response;
   *response.mutable_delete_time() = ToTimestamp(deleted);
   return response;

@@ -1,7 +1,13 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "services/newsfeed/feed_answer.h"
+#include "services/newsfeed/feed_memory.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_metrics.h"
+#include "services/newsfeed/worker_memory.h"
 #include "services/platform/clock.h"
 #include "services/platform/grpc/call.h"
 #include "services/platform/status.h"
@@ -15,11 +21,22 @@ class Handlers {
   struct Options {
     Micros stale_after = std::chrono::minutes(10);
   };
-  Handlers(Store& store, const Clock& clock, UpsertMetrics& metrics, Options options)
-      : store_(store), clock_(clock), metrics_(metrics), options_(options) {}
+  Handlers(Store& store, FeedMemory& memory, MemoryKeeper& keeper, const Clock& clock,
+           UpsertMetrics& metrics, Options options)
+      : store_(store),
+        memory_(memory),
+        keeper_(keeper),
+        clock_(clock),
+        metrics_(metrics),
+        options_(options) {}
 
-  StatusOr<v1::ListArticlesResponse> ListArticles(const rpc::CallContext& call,
-                                                  const v1::ListArticlesRequest& request);
+  // The hot page: of memory alone, without waiting for anything. Nothing when that cannot be, or
+  // the request is bad; then ListArticles answers.
+  std::optional<std::string> ListFromMemory(const rpc::CallContext& call,
+                                            const v1::ListArticlesRequest& request);
+  // ListArticlesResponse on the wire.
+  StatusOr<std::string> ListArticles(const rpc::CallContext& call,
+                                     const v1::ListArticlesRequest& request);
   StatusOr<v1::GetArticleResponse> GetArticle(const rpc::CallContext& call,
                                               const v1::GetArticleRequest& request);
   StatusOr<v1::BatchUpsertArticlesResponse> BatchUpsertArticles(
@@ -32,9 +49,14 @@ class Handlers {
                                                       const v1::ListCategoriesRequest& request);
 
  private:
-  v1::FeedMeta MetaOf(const FeedPage& page) const;
+  void AwaitMemory(const rpc::CallContext& call);
+  StatusOr<FeedAnswer> Read(const rpc::CallContext& call, const FeedQuery& query);
+  StatusOr<FeedAnswer> ReadStore(const rpc::CallContext& call, const FeedQuery& query);
+  std::string Finish(const FeedQuery& query, FeedAnswer answer) const;
 
   Store& store_;
+  FeedMemory& memory_;
+  MemoryKeeper& keeper_;
   const Clock& clock_;
   UpsertMetrics& metrics_;
   const Options options_;

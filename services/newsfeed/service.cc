@@ -25,14 +25,23 @@ constexpr rpc::Method kListCategories{"winnow.newsfeed.v1.NewsFeedService/ListCa
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-class Service final : public v1::NewsFeedService::CallbackService {
+using HotService =
+    v1::NewsFeedService::WithRawCallbackMethod_ListArticles<v1::NewsFeedService::CallbackService>;
+
+class Service final : public HotService {
  public:
   Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
 
-  ServerUnaryReactor* ListArticles(CallbackServerContext* context,
-                                   const v1::ListArticlesRequest* request,
-                                   v1::ListArticlesResponse* response) override {
-    return Unary(context, request, response, kListArticles, &Handlers::ListArticles);
+  ServerUnaryReactor* ListArticles(CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override {
+    return binder_.Raw<v1::ListArticlesRequest>(
+        context, request, response, kListArticles,
+        [this](const rpc::CallContext& call, const v1::ListArticlesRequest& r) {
+          return handlers_.ListFromMemory(call, r);
+        },
+        [this](const rpc::CallContext& call, const v1::ListArticlesRequest& r) {
+          return handlers_.ListArticles(call, r);
+        });
   }
   ServerUnaryReactor* GetArticle(CallbackServerContext* context,
                                  const v1::GetArticleRequest* request,
@@ -79,6 +88,8 @@ class Service final : public v1::NewsFeedService::CallbackService {
 struct Settings {
   Micros max_future = std::chrono::minutes(10);
   Micros stale_after = std::chrono::minutes(10);
+  size_t memory_articles = 1'000;
+  size_t memory_feeds = 256;
 };
 
 // Defaults are filled in and checked by now (platform/config.h); an unset one keeps the default.
@@ -91,6 +102,12 @@ Settings ReadSettings(const config::v1::NewsFeed& config) {
       config.has_stale_after() && after.ok()) {
     settings.stale_after = *after;
   }
+  if (config.memory_articles() > 0) {
+    settings.memory_articles = static_cast<size_t>(config.memory_articles());
+  }
+  if (config.memory_feeds() > 0) {
+    settings.memory_feeds = static_cast<size_t>(config.memory_feeds());
+  }
   return settings;
 }
 
@@ -99,15 +116,29 @@ struct State {
       : metrics(platform.metrics),
         store(platform.reads, platform.writes, platform.logs, platform.clock,
               {.max_future = settings.max_future}),
+        memory(settings.memory_articles, settings.memory_feeds),
+        keeper(platform.reads, store, memory, static_cast<int>(settings.memory_articles),
+               platform.metrics),
         worker(store, metrics),
-        handlers(store, platform.clock, metrics, {.stale_after = settings.stale_after}),
+        handlers(store, memory, keeper, platform.clock, metrics,
+                 {.stale_after = settings.stale_after}),
         service(platform.runtime, handlers) {}
   UpsertMetrics metrics;
   Store store;
+  FeedMemory memory;
+  MemoryKeeper keeper;
   Worker worker;
   Handlers handlers;
   Service service;
 };
+
+// While the store is away, what memory holds is still served: taking the process out would take
+// that away too.
+std::vector<rpc::Probe> Probes(Platform& platform, const FeedMemory& memory) {
+  const auto postgres = [&platform] { return platform.writes.Check(); };
+  const auto feeds = [postgres, &memory] { return memory.empty() ? postgres() : OkStatus(); };
+  return {{"postgres", postgres, /*vital=*/false}, {"feeds", feeds}};
+}
 
 }  // namespace
 
@@ -120,13 +151,17 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.name = "newsfeed";
   target.service_name = v1::NewsFeedService::service_full_name();
   target.grpc_service = &state->service;
-  target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
-  target.start = [&worker = state->worker](rpc::Peers& peers) -> Status {
+  target.probes = Probes(platform, state->memory);
+  target.start = [&state = *state](rpc::Peers& peers) -> Status {
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
-    worker.Start(ItemsOf(collector));
+    state.keeper.Start();
+    state.worker.Start(ItemsOf(collector));
     return OkStatus();
   };
-  target.stop = [&worker = state->worker] { worker.Stop(); };
+  target.stop = [&state = *state] {
+    state.worker.Stop();
+    state.keeper.Stop();
+  };
   target.state = std::move(state);
   return target;
 }

@@ -64,7 +64,14 @@ StatusOr<Time> Store::Delete(Deadline deadline, const std::string& ns, const std
       },
       [&](pg::Session& session) { return IsCommitted(session, receipt); });
   if (!committed.ok()) return committed.status();
+  NoteCommit(committed->head);
   return deleted;
+}
+
+void Store::NoteCommit(int64_t position) {
+  int64_t last = last_commit_.load(std::memory_order_relaxed);
+  while (last < position && !last_commit_.compare_exchange_weak(last, position)) {
+  }
 }
 
 }  // namespace winnow::newsfeed

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -54,16 +55,22 @@ class Store {
   StatusOr<std::set<ArticleKey>> ExistingCategories(Deadline deadline,
                                                     const std::set<ArticleKey>& ids);
 
+  // The last position of the log that this process has written.
+  int64_t last_commit() const { return last_commit_.load(std::memory_order_relaxed); }
+
   // Idempotent by (original, duplicate).
   Status Cite(Deadline deadline, std::span<const Citation> citations);
 
  private:
+  void NoteCommit(int64_t position);
+
   pg::Pool& reads_;
   pg::Pool& writes_;
   pg::Pool& logs_;
   const Clock& clock_;
   const Options options_;
   LogBatch log_batch_;
+  std::atomic<int64_t> last_commit_ = 0;
 };
 
 }  // namespace winnow::newsfeed

@@ -17,7 +17,7 @@ constexpr Time kLastTime{Micros(253'402'300'799'999'000)};
 struct Row {
   bool hit = true;
   FeedKey key;
-  StoredArticle article;  // of a hit
+  pqxx::row row;  // of a hit: its article, read only when it is on the page
 };
 
 struct Answer {
@@ -29,29 +29,27 @@ struct Answer {
   std::vector<Row> rows;
 };
 
-Answer ReadAnswer(const pqxx::result& result, const std::string& ns) {
-  Answer answer;
-  const pqxx::row& first = result.at(0);
-  if (!first[kHead].is_null()) {  // else nobody has written yet
-    answer.head = first[kHead].as<int64_t>();
-    answer.epoch = first[kEpoch].as<std::string>();
+void ReadState(const pqxx::row& row, Answer& answer) {
+  if (!row[kHead].is_null()) {  // else nobody has written yet
+    answer.head = row[kHead].as<int64_t>();
+    answer.epoch = row[kEpoch].as<std::string>();
   }
-  answer.changed_at = pg::ToOptionalTime(first[kChangedAt]);
-  answer.created_at = pg::ToOptionalTime(first[kCreatedAt]);
-  answer.overflow = first[kOverflow].as<bool>();
+  answer.changed_at = pg::ToOptionalTime(row[kChangedAt]);
+  answer.created_at = pg::ToOptionalTime(row[kCreatedAt]);
+  answer.overflow = row[kOverflow].as<bool>();
+}
+
+Answer ReadAnswer(const pqxx::result& result) {
+  Answer answer;
   answer.rows.reserve(result.size());
   for (const pqxx::row& row : result) {
-    if (row[kHit].is_null()) continue;
-    Row read;
-    read.hit = row[kHit].as<bool>();
-    if (read.hit) {
-      if (row[kArticle].is_null()) throw std::logic_error("a feed entry without its article");
-      read.article = ReadPageColumns(row, kArticle, ns);
-      read.key = {read.article.publish_time, read.article.content.id};
-    } else {
-      read.key = {ToMillis(pg::ToTime(row[kMarkerTime])), row[kMarkerId].as<std::string>()};
+    const int kind = row[kKind].as<int>();
+    if (kind == kStateRow) {
+      ReadState(row, answer);
+      continue;
     }
-    answer.rows.push_back(std::move(read));
+    FeedKey key{ToMillis(pg::ToTime(row[kKeyTime])), row[kKeyId].as<std::string>()};
+    answer.rows.push_back({kind == kHitRow, std::move(key), row});
   }
   return answer;
 }
@@ -122,12 +120,10 @@ class Reading {
     const auto [before_time, before_id] = Before();
     const std::string from = filter.publish_time_from ? pg::ToParameter(*filter.publish_time_from)
                                                       : std::string("-infinity");
-    Answer answer =
-        ReadAnswer(session.Execute(statement, FeedName(query_.ns, query_.category), before_time,
-                                   before_id, from, scan_limit, since_, until_,
-                                   ToArray(filter.sources), ToArray(filter.languages),
-                                   filter.has_image, query_.page_size + 1, query_.ns),
-                   query_.ns);
+    Answer answer = ReadAnswer(session.Execute(
+        statement, FeedName(query_.ns, query_.category), before_time, before_id, from, scan_limit,
+        since_, until_, ToArray(filter.sources), ToArray(filter.languages), filter.has_image,
+        query_.page_size + 1, query_.ns));
     Sort(answer.rows);
     return answer;
   }
@@ -171,7 +167,9 @@ FeedPage ToPage(Answer answer, const FeedQuery& query) {
       page.next = std::move(row.key);
       break;
     }
-    page.articles.push_back(std::move(row.article));
+    if (row.row[kContent].is_null()) throw std::logic_error("a feed entry without its article");
+    page.seqs.push_back(row.row[kSeq].as<int64_t>());
+    page.articles.push_back(ReadContent(row.row, kContent, query.ns, std::move(row.key)));
   }
   return page;
 }

@@ -29,56 +29,59 @@ std::string Scan(const std::string& also) {
 
 // Hits among the first $5 rows of a scan; and where that ended, when there were too few.
 std::string HitsAndMarker(const std::string& also) {
-  return "WITH hits AS MATERIALIZED (SELECT e.publish_time, e.id, e.article_number FROM (" +
+  return "WITH hits AS MATERIALIZED (SELECT e.publish_time, e.id, e.article_number, e.seq FROM (" +
          Scan(also) +
          "LIMIT (SELECT $5::bigint)) e WHERE e.seq > (SELECT $6::bigint) AND "
          "e.seq <= (SELECT $7::bigint) AND " +
          kFilters + kNewestFirst +
          "LIMIT (SELECT $11::bigint)) "
-         "SELECT h.publish_time, h.id, h.article_number, TRUE AS hit FROM hits h UNION ALL "
-         "(SELECT e.publish_time, e.id, e.article_number, FALSE FROM newsfeed.feed_entries e "
+         "SELECT 1 AS kind, h.publish_time, h.id, h.article_number, h.seq FROM hits h UNION ALL "
+         "(SELECT 2, e.publish_time, e.id, e.article_number, e.seq FROM newsfeed.feed_entries e "
          "WHERE (SELECT count(*) FROM hits) < (SELECT $11::bigint) "
          "AND e.feed = (SELECT $1::text) " +
          also + "AND " + kBelow + kNewestFirst + "OFFSET (SELECT $5::bigint - 1) LIMIT 1)";
 }
 
+// `with` makes `page (kind, publish_time, id, article_number, seq)`; the state is a row beside it,
+// so that it travels once.
 std::string Page(const std::string& with, const std::string& overflow) {
-  return with +
-         "SELECT s.head, s.epoch, s.changed_at, s.created_at, s.overflow, p.hit, "
-         "CASE WHEN NOT p.hit THEN p.publish_time END, CASE WHEN NOT p.hit THEN p.id END, " +
-         kPageColumns +
-         " FROM (SELECT "
-         "(SELECT l.head FROM newsfeed.log_streams l WHERE l.stream = 'feeds') AS head, "
-         "(SELECT l.epoch FROM newsfeed.log_streams l WHERE l.stream = 'feeds') AS epoch, "
-         "(SELECT f.changed_at FROM newsfeed.feed_state f WHERE f.namespace = $12) AS changed_at, "
-         "(SELECT f.created_at FROM newsfeed.feed_state f WHERE f.namespace = $12) AS "
-         "created_at, " +
-         overflow + " AS overflow) s LEFT JOIN page p ON TRUE LEFT JOIN LATERAL (SELECT " +
-         kPageColumns +
-         " FROM newsfeed.news_articles a WHERE a.number = p.article_number AND p.hit OFFSET 0) a "
-         "ON TRUE";
+  const std::string log = "FROM newsfeed.log_streams l WHERE l.stream = 'feeds'";
+  const std::string state = "FROM newsfeed.feed_state f WHERE f.namespace = $12";
+  return with + "SELECT p.kind, CASE p.kind WHEN 0 THEN (SELECT l.head " + log +
+         ") END, CASE p.kind WHEN 0 THEN (SELECT l.epoch " + log +
+         ") END, CASE p.kind WHEN 0 THEN (SELECT f.changed_at " + state +
+         ") END, CASE p.kind WHEN 0 THEN (SELECT f.created_at " + state +
+         ") END, CASE p.kind WHEN 0 THEN " + overflow + " END, p.seq, p.publish_time, p.id, " +
+         kContentColumns +
+         " FROM (SELECT 0 AS kind, NULL::timestamptz AS publish_time, NULL::text AS id, "
+         "NULL::bigint AS article_number, NULL::bigint AS seq UNION ALL "
+         "SELECT page.kind, page.publish_time, page.id, page.article_number, page.seq "
+         "FROM page) p "
+         "LEFT JOIN LATERAL (SELECT " +
+         kContentColumns +
+         " FROM newsfeed.news_articles a WHERE a.number = p.article_number AND p.kind = 1 "
+         "OFFSET 0) a ON TRUE";
 }
 
 // A page merged of one scan for each value of `values`.
 std::string Merged(const std::string& column, const std::string& values) {
   const std::string scan = HitsAndMarker("AND e." + column + " = v.value ");
   return Page(
-      "WITH page AS (SELECT b.publish_time, b.id, b.article_number, b.hit FROM unnest("
+      "WITH page AS (SELECT b.kind, b.publish_time, b.id, b.article_number, b.seq FROM unnest("
       "(SELECT " +
           values + "::text[])) AS v (value) CROSS JOIN LATERAL (" + scan +
-          ") b ORDER BY b.publish_time DESC, b.id DESC, b.hit DESC "
-          "LIMIT (SELECT $11::bigint)) ",
+          ") b ORDER BY b.publish_time DESC, b.id DESC, b.kind LIMIT (SELECT $11::bigint)) ",
       "FALSE");
 }
 
 std::string Newer() {
   return Page(
-      "WITH fresh AS MATERIALIZED (SELECT e.publish_time, e.id, e.article_number, e.source, "
+      "WITH fresh AS MATERIALIZED (SELECT e.publish_time, e.id, e.seq, e.article_number, e.source, "
       "e.language, e.has_image FROM newsfeed.feed_entries e WHERE e.feed = (SELECT $1::text) "
       "AND e.seq > (SELECT $6::bigint) AND e.seq <= (SELECT $7::bigint) "
       "ORDER BY e.seq LIMIT (SELECT $5::bigint + 1)), "
       "size AS MATERIALIZED (SELECT count(*) > (SELECT $5::bigint) AS overflow FROM fresh), "
-      "page AS (SELECT e.publish_time, e.id, e.article_number, TRUE AS hit FROM fresh e "
+      "page AS (SELECT 1 AS kind, e.publish_time, e.id, e.article_number, e.seq FROM fresh e "
       "WHERE NOT (SELECT overflow FROM size) AND " +
           std::string(kBelow) + "AND " + kFilters + kNewestFirst + "LIMIT (SELECT $11::bigint)) ",
       "(SELECT overflow FROM size)");

@@ -9,20 +9,23 @@
 // $5 rows to look at, $6 and $7 positions (after, until), $8 sources, $9 languages, $10 has_image
 // (null: any), $11 rows wanted, $12 namespace.
 //
-// Rows: kHead ... kOverflow of each row are the same; then a hit's article, or the key where
-// looking stopped ("marker": the last row in order), or neither when the page is empty.
+// Rows, told apart by kKind: one of the state of the log; hits with their article, newest first; at
+// most one, the last, with the key where looking stopped.
 namespace winnow::newsfeed {
 
+enum PageRow { kStateRow, kHitRow, kMarkerRow };
+
 enum PageColumn {
-  kHead,
+  kKind,
+  kHead,  // of the state, like the next four; null in other rows
   kEpoch,
   kChangedAt,
   kCreatedAt,
   kOverflow,  // too many newer entries to sort: scan instead
-  kHit,       // null: no row
-  kMarkerTime,
-  kMarkerId,
-  kArticle,  // the first of kPageColumns
+  kSeq,       // of a hit: when it came into the feed
+  kKeyTime,   // of a hit or the marker
+  kKeyId,
+  kContent,  // of a hit: the first of kContentColumns
 };
 
 // Which index the page is read by.

@@ -5,26 +5,43 @@
 namespace winnow::newsfeed {
 namespace {
 
+// Each looks up one row by its index, whatever the planner believes of a table that grows quickly:
+// a plan may be older than most of its rows.
 constexpr pg::Statement kLoadAliases{
     "newsfeed.load_aliases",
-    "SELECT l.namespace, l.alias_id, l.article_id, l.sent_hash "
-    "FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
-    "JOIN newsfeed.article_aliases l ON l.namespace = s.namespace AND l.alias_id = s.id"};
+    "SELECT s.namespace, s.id, l.article_id, l.sent_hash "
+    "FROM unnest($1::text[], $2::text[]) AS s (namespace, id) CROSS JOIN LATERAL ("
+    "SELECT l.article_id, l.sent_hash FROM newsfeed.article_aliases l "
+    "WHERE l.namespace = s.namespace AND l.alias_id = s.id LIMIT 1) l"};
 
 constexpr pg::Statement kLoadPaths{
     "newsfeed.load_paths",
-    "SELECT c.namespace, c.id, c.path FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
-    "JOIN newsfeed.categories c ON c.namespace = s.namespace AND c.id = s.id"};
+    "SELECT s.namespace, s.id, c.path FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
+    "CROSS JOIN LATERAL (SELECT c.path FROM newsfeed.categories c "
+    "WHERE c.namespace = s.namespace AND c.id = s.id LIMIT 1) c"};
 
 const pg::Statement& LoadArticles() {
   static const std::string sql =
-      "SELECT " + std::string(kAllColumns) +
+      "SELECT " + AllColumns() +
       " FROM (SELECT a.number FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
-      "JOIN newsfeed.news_articles a ON a.namespace = s.namespace AND a.id = s.id UNION "
+      "CROSS JOIN LATERAL (SELECT a.number FROM newsfeed.news_articles a "
+      "WHERE a.namespace = s.namespace AND a.id = s.id LIMIT 1) a UNION "
       "SELECT a.number FROM unnest($3::text[], $4::uuid[]) AS s (namespace, url_key) "
-      "JOIN newsfeed.news_articles a ON a.namespace = s.namespace AND a.url_key = s.url_key) f "
-      "JOIN newsfeed.news_articles a ON a.number = f.number";
+      "CROSS JOIN LATERAL (SELECT a.number FROM newsfeed.news_articles a "
+      "WHERE a.namespace = s.namespace AND a.url_key = s.url_key LIMIT 1) a) f "
+      "CROSS JOIN LATERAL (SELECT " +
+      AllColumns() + " FROM newsfeed.news_articles a WHERE a.number = f.number " + "LIMIT 1) a";
   static const pg::Statement statement{"newsfeed.load_articles", sql.c_str()};
+  return statement;
+}
+
+const pg::Statement& LoadOneArticle() {
+  static const std::string sql =
+      "SELECT " + AllColumns() +
+      " FROM newsfeed.news_articles a WHERE a.namespace = $1 AND a.id = coalesce("
+      "(SELECT l.article_id FROM newsfeed.article_aliases l "
+      "WHERE l.namespace = $1 AND l.alias_id = $2), $2)";
+  static const pg::Statement statement{"newsfeed.load_article", sql.c_str()};
   return statement;
 }
 
@@ -103,14 +120,9 @@ Known LoadKnown(pg::Session& session, std::span<const Sent> sent) {
 
 std::optional<StoredArticle> LoadArticle(pg::Session& session, const std::string& ns,
                                          const std::string& id) {
-  Known known;
-  Keys ids;
-  ids.Add(ns, id);
-  known.aliases = ReadAliases(session, ids);
-  for (const auto& [key, alias] : known.aliases) ids.Add(ns, alias.article_id);
-  ReadArticles(session, ids, {}, known);
-  if (known.articles.empty()) return std::nullopt;
-  return std::move(known.articles.begin()->second);
+  const pqxx::result rows = session.Execute(LoadOneArticle(), ns, id);
+  if (rows.empty()) return std::nullopt;
+  return ReadAllColumns(rows[0]);
 }
 
 }  // namespace winnow::newsfeed

@@ -191,27 +191,25 @@ pg::Parameters ToParameters(std::span<const StoredArticle> articles) {
 
 }  // namespace
 
-const char kPageColumns[] =
-    "a.id, a.url, a.title, a.snippet, a.source, a.source_name, a.source_icon_url, "
-    "a.thumbnail_url, a.video_url, a.categories, a.category_rules, a.category_scores, a.keywords, "
-    "a.ai_tags, a.language, a.published_at, a.raw_published_at, a.first_published_at, "
-    "a.published_at_clamped, a.created_at, a.updated_at, a.revision, a.citation_count, "
-    "a.citation_channels";
+const char kContentColumns[] =
+    "a.url, a.title, a.snippet, a.source, a.source_name, a.source_icon_url, a.thumbnail_url, "
+    "a.video_url, a.categories, a.category_rules, a.category_scores, a.keywords, a.ai_tags, "
+    "a.language, a.raw_published_at, a.first_published_at, a.published_at_clamped, a.created_at, "
+    "a.updated_at, a.revision, a.citation_count, a.citation_channels";
 
-const char kAllColumns[] =
-    "a.namespace, a.number, a.canonical_url, a.deleted_at, a.sent_hash, "
-    "a.id, a.url, a.title, a.snippet, a.source, a.source_name, a.source_icon_url, "
-    "a.thumbnail_url, a.video_url, a.categories, a.category_rules, a.category_scores, a.keywords, "
-    "a.ai_tags, a.language, a.published_at, a.raw_published_at, a.first_published_at, "
-    "a.published_at_clamped, a.created_at, a.updated_at, a.revision, a.citation_count, "
-    "a.citation_channels";
+const std::string& AllColumns() {
+  static const std::string columns =
+      "a.namespace, a.published_at, a.id, a.number, a.canonical_url, a.deleted_at, a.sent_hash, " +
+      std::string(kContentColumns);
+  return columns;
+}
 
-StoredArticle ReadPageColumns(const pqxx::row& row, int first, const std::string& ns) {
+StoredArticle ReadContent(const pqxx::row& row, int first, const std::string& ns, FeedKey key) {
   Reader read(row, first);
   StoredArticle article;
   Article& content = article.content;
   content.ns = ns;
-  content.id = read.Text();
+  content.id = std::move(key.id);
   content.url = read.Text();
   content.title = read.Text();
   content.snippet = read.Text();
@@ -226,8 +224,8 @@ StoredArticle ReadPageColumns(const pqxx::row& row, int first, const std::string
   content.keywords = read.Texts();
   content.ai_tags = read.Texts();
   content.language = read.Text();
-  article.publish_time = read.SortTime();
   content.publish_time = read.Instant();
+  article.publish_time = key.publish_time;
   article.first_publish_time = read.SortTime();
   article.publish_time_clamped = read.Flag();
   article.create_time = read.Instant();
@@ -241,11 +239,13 @@ StoredArticle ReadPageColumns(const pqxx::row& row, int first, const std::string
 StoredArticle ReadAllColumns(const pqxx::row& row) {
   Reader read(row, 0);
   const std::string ns = read.Text();
+  const Millis publish_time = read.SortTime();
+  FeedKey key{publish_time, read.Text()};
   const int64_t number = read.Number();
   std::string canonical_url = read.Text();
   const std::optional<Time> delete_time = read.OptionalInstant();
   const Hash128Value sent_hash = read.Hash();
-  StoredArticle article = ReadPageColumns(row, 5, ns);
+  StoredArticle article = ReadContent(row, 7, ns, std::move(key));
   article.number = number;
   article.content.canonical_url = std::move(canonical_url);
   article.delete_time = delete_time;

@@ -5,19 +5,20 @@
 #include <string>
 
 #include "services/newsfeed/articles.h"
+#include "services/newsfeed/feed_token.h"
 #include "services/platform/hash.h"
 #include "services/platform/postgres/session.h"
 
 // Articles as rows of newsfeed.news_articles, and back.
 namespace winnow::newsfeed {
 
-// What a page shows of an article: columns of the table under the alias `a`, and the same read back
-// from the row's columns that begin at `first`.
-extern const char kPageColumns[];
-StoredArticle ReadPageColumns(const pqxx::row& row, int first, const std::string& ns);
+// What a page shows of an article beside its key, as columns of the table under the alias `a`, and
+// the same read back from the row's columns that begin at `first`.
+extern const char kContentColumns[];
+StoredArticle ReadContent(const pqxx::row& row, int first, const std::string& ns, FeedKey key);
 
 // Everything that is kept of an article.
-extern const char kAllColumns[];
+const std::string& AllColumns();
 StoredArticle ReadAllColumns(const pqxx::row& row);
 
 // One statement each.

@@ -213,6 +213,7 @@ StatusOr<std::vector<StatusOr<Upserted>>> Store::Upsert(Deadline deadline,
         logs_, FeedsStream(), deadline, [&](pg::LogSession& log) { return transaction.Run(log); },
         [&](pg::Session& session) { return transaction.IsSettled(session); });
     if (!committed.ok()) return committed.status();
+    NoteCommit(committed->head);
     log_batch_.Learn(end - begin, transaction.held());
     Results answers = std::move(transaction).TakeResults();
     for (size_t i = begin; i < end; ++i) results[rest[i]] = std::move(answers[i - begin]);

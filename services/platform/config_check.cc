@@ -309,6 +309,8 @@ class Checker {
     const auto& newsfeed = config_.newsfeed();
     CheckDuration("newsfeed.max_future", newsfeed.max_future(), seconds(0), hours(24));
     CheckDuration("newsfeed.stale_after", newsfeed.stale_after(), minutes(1), hours(24 * 7));
+    CheckRange("newsfeed.memory_articles", newsfeed.memory_articles(), 20, 10'000);
+    CheckRange("newsfeed.memory_feeds", newsfeed.memory_feeds(), 1, 10'000);
   }
 
   const Config& config_;

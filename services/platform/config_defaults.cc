@@ -94,6 +94,8 @@ void FillDefaults(config::v1::Config& config, int cpus) {
   FillDedup(*config.mutable_dedup());
   Default(*config.mutable_newsfeed()->mutable_max_future(), minutes(10));
   Default(*config.mutable_newsfeed()->mutable_stale_after(), minutes(10));
+  config.mutable_newsfeed()->set_memory_articles(Or(config.newsfeed().memory_articles(), 1'000));
+  config.mutable_newsfeed()->set_memory_feeds(Or(config.newsfeed().memory_feeds(), 256));
 }
 
 }  // namespace winnow

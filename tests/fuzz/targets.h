@@ -6,6 +6,7 @@
 namespace winnow::fuzz {
 
 std::span<const Target> DedupTargets();
+std::span<const Target> NewsFeedTargets();
 std::span<const Target> PlatformTargets();
 
 }  // namespace winnow::fuzz

@@ -70,6 +70,21 @@ TEST_F(ArticleStore, HoldsYearsOneAndNineThousandNineHundredNinetyNine) {
   EXPECT_THAT(Scroll(Feed("", 1)), ElementsAre("last", "first"));
 }
 
+// There the first hours of year 1 are of year 1 BC, and the last of 9999 of 10000 in the east.
+TEST_F(ArticleStore, HoldsThemInADatabaseOfAnotherTimeZone) {
+  v1::Article article = Make("a");
+  *article.mutable_publish_time() = ToTimestamp(At("0001-01-01T00:00:00Z"));
+  UpsertOne(article);
+  Execute(
+      "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET timezone TO %L', current_database(), "
+      "'America/New_York'); END $$");
+  pg::Pool pool({.name = "west", .url = url_}, metrics_);
+  Store store(pool, pool, logs_, clock_, {});
+  const auto stored = store.Get(Soon(), "default", "a");
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(FormatTime(stored->content.publish_time), "0001-01-01T00:00:00Z");
+}
+
 TEST_F(ArticleStore, WritesNoArticleRowForAReplay) {
   std::vector<v1::Article> batch;
   for (int i = 0; i < 50; ++i) batch.push_back(Make("a" + std::to_string(i)));

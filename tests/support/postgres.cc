@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "services/platform/postgres/pool.h"
 #include "services/platform/postgres/server/admin.h"
 #include "services/platform/postgres/server/file_lock.h"
 #include "tests/support/eventually.h"
@@ -37,6 +38,12 @@ void RemoveLeftovers() {
     const StatusOr<std::optional<pg::Fd>> lock = pg::TryLock(path + "/pg.lock");
     if (lock.ok() && lock->has_value()) fs::remove_all(path, error);
   }
+}
+
+std::string DatabaseOf(const std::string& url) {
+  const size_t end = std::min(url.find('?'), url.size());
+  const size_t slash = url.rfind('/', end);
+  return url.substr(slash + 1, end - slash - 1);
 }
 
 }  // namespace
@@ -85,6 +92,27 @@ std::string Postgres::NewDatabase(const std::string& template_name,
     templates_.insert(template_name);
   }
   return CopyOf(template_name);
+}
+
+void Postgres::Administer(const std::string& sql) {
+  Metrics metrics;
+  pg::Pool pool({.name = "admin", .url = server_->UrlOf("postgres"), .connections = 1}, metrics);
+  OrThrow(pool.Read(std::chrono::steady_clock::now() + std::chrono::seconds(60),
+                    [&](pg::Session& session) {
+                      session.ExecuteText(sql);
+                      return OkStatus();
+                    }));
+}
+
+void Postgres::TakeAway(const std::string& url) {
+  const std::string name = DatabaseOf(url);
+  Administer("ALTER DATABASE " + name + " ALLOW_CONNECTIONS false");
+  Administer("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name +
+             "'");
+}
+
+void Postgres::BringBack(const std::string& url) {
+  Administer("ALTER DATABASE " + DatabaseOf(url) + " ALLOW_CONNECTIONS true");
 }
 
 void Postgres::KillAndAwaitRestart() {

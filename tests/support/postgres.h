@@ -29,6 +29,10 @@ class Postgres {
   // kill -9, and back when the server accepts connections again.
   void KillAndAwaitRestart();
 
+  // Nobody can connect to the database, and those who are connected are cut off; and back.
+  void TakeAway(const std::string& url);
+  void BringBack(const std::string& url);
+
   pg::PrivatePostgres& server() { return *server_; }
 
   Postgres(const Postgres&) = delete;
@@ -38,6 +42,7 @@ class Postgres {
  private:
   Postgres();
   std::string CopyOf(const std::string& template_name);
+  void Administer(const std::string& sql);
 
   std::unique_ptr<TempDir> dir_;
   std::unique_ptr<pg::PrivatePostgres> server_;

@@ -261,7 +261,8 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "metrics": {"listen": "off"}, "calls": {"read_threads": 9, "write_threads": 10,
     "queue_limit": 11, "default_deadline": "12s", "drain_delay": "13s", "drain_timeout": "14s"},
     "dedup": {"window": "60s", "token_threshold": 0.6, "candidate_floor": 0.4,
-    "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s"},
+    "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s",
+    "memory_articles": 16, "memory_feeds": 17},
     "redis": {"connections": 5}})";
   const Config before = *ParseConfig(json, "w.json");
   Config after = before;

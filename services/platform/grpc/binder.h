@@ -8,6 +8,7 @@
 #include "services/platform/grpc/deferred_call.h"
 #include "services/platform/grpc/ingest_call.h"
 #include "services/platform/grpc/method.h"
+#include "services/platform/grpc/raw_call.h"
 #include "services/platform/grpc/runtime.h"
 #include "services/platform/grpc/unary_call.h"
 #include "services/platform/grpc/watch.h"
@@ -40,6 +41,19 @@ class Binder {
                                   Response* response, const Method& method, Handler handler) {
     return Begun(new TypedUnaryCall<Request, Response, Handler>(
         runtime_, method, *context, *request, *response, std::move(handler)));
+  }
+
+  // For a method of WithRawCallbackMethod_<Name>: answers are bytes of the response message.
+  // `quick`: std::optional<std::string>(const CallContext&, const Request&), on gRPC's thread, so
+  // it must not wait for anything; nothing: `handler` is to answer. `handler`:
+  // StatusOr<std::string>(const CallContext&, const Request&), on a pool thread. Say the request's
+  // type: binder_.Raw<Request>(...).
+  template <class Request, class QuickHandler, class Handler>
+  grpc::ServerUnaryReactor* Raw(grpc::CallbackServerContext* context,
+                                const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
+                                const Method& method, QuickHandler quick, Handler handler) {
+    return Begun(new TypedRawCall<Request, QuickHandler, Handler>(
+        runtime_, method, *context, *request, *response, std::move(quick), std::move(handler)));
   }
 
   // `handler`: void(const CallContext&, const Request&, Completion<Response>), on a pool thread; it

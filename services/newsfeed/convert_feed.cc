@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <utility>
+
+#include "services/newsfeed/convert.h"
+#include "services/platform/timestamp.h"
+
+// Pages of feeds on the wire: articles that are encoded already are glued, not filled in again.
+namespace winnow::newsfeed {
+namespace {
+
+constexpr char kArticlesTag = 0x0a;  // field 1 of ListArticlesResponse, length-delimited
+
+std::string NextToken(const FeedQuery& query, const FeedAnswer& answer, uint64_t hash) {
+  if (!answer.next) return {};
+  FeedPosition position = query.position;
+  position.before = answer.next;
+  position.since = answer.since;
+  position.until = answer.until;
+  position.epoch = answer.epoch;
+  return EncodeFeedToken(position, hash);
+}
+
+// A process that lags never moves the place back from which a reader wants what is new.
+std::string NewerToken(const FeedQuery& query, const FeedAnswer& answer, uint64_t hash) {
+  const bool same_history = query.position.epoch.empty() || query.position.epoch == answer.epoch;
+  const int64_t asked = same_history ? query.position.until.value_or(0) : 0;
+  return EncodeFeedToken({.since = std::max(answer.until, asked), .epoch = answer.epoch}, hash);
+}
+
+void AddShare(v1::FeedMeta& meta, v1::Tier tier, size_t count) {
+  if (count == 0) return;
+  v1::TierShare& share = *meta.add_tiers();
+  share.set_tier(tier);
+  share.set_article_count(static_cast<int32_t>(count));
+}
+
+void FillMeta(const FeedAnswer& answer, bool stale, v1::FeedMeta& meta) {
+  AddShare(meta, v1::TIER_MEMORY, answer.from_memory);
+  AddShare(meta, v1::TIER_STORE, answer.articles.size() - answer.from_memory);
+  if (answer.freshness.changed_at) {
+    *meta.mutable_last_refresh_time() = ToTimestamp(*answer.freshness.changed_at);
+  }
+  meta.set_stale(stale);
+  meta.set_cached_count(static_cast<int32_t>(answer.cached));
+  if (answer.from_memory > 0) {
+    meta.set_memory_filled_from(answer.source == FillSource::kRedis ? v1::TIER_REDIS
+                                                                    : v1::TIER_STORE);
+  }
+  meta.set_degraded(!answer.degraded.empty());
+  meta.set_degraded_reason(answer.degraded);
+}
+
+void AppendVarint(size_t value, std::string& bytes) {
+  while (value >= 0x80) {
+    bytes += static_cast<char>(value | 0x80);
+    value >>= 7;
+  }
+  bytes += static_cast<char>(value);
+}
+
+}  // namespace
+
+std::shared_ptr<const EncodedArticle> Encode(StoredArticle article) {
+  auto encoded = std::make_shared<EncodedArticle>();
+  encoded->source = article.content.source;
+  encoded->language = article.content.language;
+  encoded->has_image = !article.content.thumbnail_url.empty();
+  encoded->bytes = ToProto(std::move(article)).SerializeAsString();
+  return encoded;
+}
+
+StorePart Encode(FeedPage page) {
+  StorePart part;
+  part.articles.reserve(page.articles.size());
+  for (StoredArticle& article : page.articles) part.articles.push_back(Encode(std::move(article)));
+  part.next = std::move(page.next);
+  part.since = page.since;
+  part.until = page.until;
+  part.epoch = std::move(page.epoch);
+  part.freshness = {page.changed_at, page.created_at};
+  return part;
+}
+
+std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, bool stale) {
+  const uint64_t hash = HashFeed(query.ns, query.category, query.filter);
+  v1::ListArticlesResponse rest;  // all but the articles
+  rest.set_next_page_token(NextToken(query, answer, hash));
+  rest.set_newer_token(NewerToken(query, answer, hash));
+  FillMeta(answer, stale, *rest.mutable_meta());
+  constexpr size_t kMostFraming = 11;
+  size_t size = rest.ByteSizeLong();
+  for (const auto& article : answer.articles) size += article->bytes.size() + kMostFraming;
+  std::string bytes;
+  bytes.reserve(size);
+  for (const auto& article : answer.articles) {
+    bytes += kArticlesTag;
+    AppendVarint(article->bytes.size(), bytes);
+    bytes += article->bytes;
+  }
+  rest.AppendToString(&bytes);
+  return bytes;
+}
+
+}  // namespace winnow::newsfeed

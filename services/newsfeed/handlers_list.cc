@@ -1,0 +1,68 @@
+#include <utility>
+
+#include "services/newsfeed/convert.h"
+#include "services/newsfeed/handlers.h"
+
+// ListArticles: memory down to its floor, the store below it, in one page.
+namespace winnow::newsfeed {
+namespace {
+
+constexpr char kStoreAway[] =
+    "the store cannot be read: memory answers, older pages wait for the store";
+
+bool IsAway(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded;
+}
+
+}  // namespace
+
+std::optional<std::string> Handlers::ListFromMemory(const rpc::CallContext&,
+                                                    const v1::ListArticlesRequest& request) {
+  if (memory_.empty()) return std::nullopt;
+  const StatusOr<FeedQuery> query = FromProto(request);
+  if (!query.ok()) return std::nullopt;
+  std::optional<MemoryView> view = memory_.Look(*query);
+  if (!view || NeedsStore(*view, *query)) return std::nullopt;
+  return Finish(*query, FromMemory(*std::move(view), *query));
+}
+
+StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call,
+                                             const v1::ListArticlesRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+  WINNOW_ASSIGN_OR_RETURN(FeedAnswer answer, Read(call, query));
+  if (memory_.WantsFill(FeedName(query.ns, query.category))) {
+    keeper_.RequestFill(query.ns, query.category);
+  }
+  return Finish(query, std::move(answer));
+}
+
+StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuery& query) {
+  std::optional<MemoryView> view = memory_.Look(query);
+  if (!view) return ReadStore(call, query);
+  if (!NeedsStore(*view, query)) return FromMemory(*std::move(view), query);
+  StatusOr<FeedPage> rest = store_.ListArticles(call.deadline, BelowFloor(*view, query));
+  if (!rest.ok()) {
+    if (!IsAway(rest.status()) || view->page.entries.empty()) return rest.status();
+    FeedAnswer answer = FromMemory(*std::move(view), query);
+    answer.degraded = kStoreAway;
+    return answer;
+  }
+  if (rest->until != view->until || rest->epoch != view->epoch) return ReadStore(call, query);
+  return Spliced(*std::move(view), Encode(*std::move(rest)), query);
+}
+
+StatusOr<FeedAnswer> Handlers::ReadStore(const rpc::CallContext& call, const FeedQuery& query) {
+  WINNOW_ASSIGN_OR_RETURN(FeedPage page, store_.ListArticles(call.deadline, query));
+  return FromStore(Encode(std::move(page)));
+}
+
+std::string Handlers::Finish(const FeedQuery& query, FeedAnswer answer) const {
+  if (answer.from_memory > 0 && !keeper_.healthy()) answer.degraded = kStoreAway;
+  const std::optional<Time>& created = answer.freshness.created_at;
+  const bool stale =
+      !answer.degraded.empty() || !created || clock_.Now() - *created >= options_.stale_after;
+  return EncodeResponse(query, answer, stale);
+}
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,199 @@
+#include "services/newsfeed/worker_memory.h"
+
+#include <map>
+
+#include "services/newsfeed/convert.h"
+#include "services/platform/log.h"
+
+namespace winnow::newsfeed {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kFillTime(10);
+// Feeds that wait to be filled; who asks beyond asks again with its next page.
+constexpr size_t kMostRequested = 1'000;
+
+Counter& Fills(Metrics& metrics, const char* result) {
+  return metrics.GetCounter("winnow_newsfeed_memory_fills_total",
+                            "Feeds read into memory from the store.", {{"result", result}});
+}
+
+FeedFill ToFill(const std::string& ns, FeedPage page) {
+  FeedFill fill;
+  fill.ns = ns;
+  fill.whole = !page.next.has_value();
+  fill.position = page.until;
+  fill.epoch = std::move(page.epoch);
+  fill.freshness = {page.changed_at, page.created_at};
+  fill.entries.reserve(page.articles.size());
+  for (size_t i = 0; i < page.articles.size(); ++i) {
+    StoredArticle& article = page.articles[i];
+    FeedKey key{article.publish_time, article.content.id};
+    fill.entries.push_back({std::move(key), page.seqs[i], Encode(std::move(article))});
+  }
+  return fill;
+}
+
+}  // namespace
+
+MemoryKeeper::MemoryKeeper(pg::Pool& reads, Store& store, FeedMemory& memory, int fill_size,
+                           Metrics& metrics)
+    : store_(store),
+      memory_(memory),
+      fill_size_(fill_size),
+      fills_(Fills(metrics, "ok")),
+      failed_fills_(Fills(metrics, "failed")),
+      applied_(metrics.GetCounter("winnow_newsfeed_memory_changes_total",
+                                  "Changes of the log applied to feeds in memory.")),
+      tailer_(
+          reads, {.stream = FeedsStream()},
+          [this](pg::Session& session, int64_t after, int64_t until, int limit) {
+            return Apply(session, after, until, limit);
+          },
+          [this](pg::Session& session) { return Reload(session); }) {
+  gauges_.push_back(metrics.AddGauge("winnow_newsfeed_memory_feeds", "Feeds in memory.", {},
+                                     [this] { return static_cast<double>(memory_.feeds()); }));
+  gauges_.push_back(metrics.AddGauge("winnow_newsfeed_memory_entries",
+                                     "Entries of the feeds in memory.", {},
+                                     [this] { return static_cast<double>(memory_.articles()); }));
+}
+
+MemoryKeeper::~MemoryKeeper() { Stop(); }
+
+void MemoryKeeper::Start() {
+  tailer_.Start();
+  filler_ = std::thread([this] { FillLoop(); });
+}
+
+void MemoryKeeper::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  advanced_.notify_all();
+  if (filler_.joinable()) filler_.join();
+  tailer_.Stop();
+}
+
+void MemoryKeeper::RequestFill(const std::string& ns, const std::string& category) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || requested_.size() >= kMostRequested) return;
+    if (!requested_.insert({ns, category}).second) return;
+    queue_.emplace_back(ns, category);
+  }
+  wake_.notify_one();
+}
+
+void MemoryKeeper::FillLoop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (stopping_) return;
+    const Feed feed = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    Fill(feed);
+    lock.lock();
+    requested_.erase(feed);
+  }
+}
+
+void MemoryKeeper::Fill(const Feed& feed) {
+  const auto& [ns, category] = feed;
+  const std::string name = FeedName(ns, category);
+  const std::lock_guard lock(change_mutex_);
+  if (!memory_.WantsFill(name)) return;
+  FeedQuery query;
+  query.ns = ns;
+  query.category = category;
+  query.page_size = fill_size_;
+  query.scan_limit = fill_size_ + 1;
+  StatusOr<FeedPage> page = store_.ListArticles(steady_clock::now() + kFillTime, query);
+  if (!page.ok()) {
+    failed_fills_.Increment();
+    return;
+  }
+  if (page->epoch.empty()) return;  // nobody has written anything yet
+  memory_.Install(name, ToFill(ns, *std::move(page)));
+  fills_.Increment();
+}
+
+StatusOr<int64_t> MemoryKeeper::Apply(pg::Session& session, int64_t after, int64_t until,
+                                      int limit) {
+  int64_t reached = until;
+  {
+    const std::lock_guard lock(change_mutex_);
+    if (!memory_.empty()) {
+      const std::vector<LoggedChange> changes = ReadChanges(session, after, until, limit);
+      if (changes.empty() || changes.front().seq != after + 1) {
+        // The log has dropped what was not read in time: what memory has is of no position.
+        log::Warn("the log of the feeds was not read in time: memory starts afresh",
+                  {{"position", after}, {"head", until}});
+        memory_.Clear(until);
+      } else {
+        ApplyChanges(session, changes);
+        if (std::ssize(changes) == limit) reached = changes.back().seq;
+        applied_.Increment(static_cast<double>(changes.size()));
+      }
+    }
+    if (reached == until) memory_.Advance(until);
+  }
+  {
+    const std::lock_guard lock(mutex_);  // whoever began to wait sees it
+  }
+  advanced_.notify_all();
+  return reached;
+}
+
+void MemoryKeeper::ApplyChanges(pg::Session& session, const std::vector<LoggedChange>& changes) {
+  // Of several changes of an article the last counts: what is read is what is there now.
+  std::map<std::pair<std::string, FeedKey>, int64_t> latest;
+  std::set<std::string> namespaces;
+  for (const LoggedChange& change : changes) {
+    latest[{change.ns, change.key}] = change.seq;
+    namespaces.insert(change.ns);
+  }
+  std::vector<Place> places;
+  std::vector<int64_t> positions;
+  for (const auto& [article, seq] : latest) {
+    for (std::string& feed : memory_.FeedsAbout(article.first, article.second)) {
+      places.push_back({article.first, std::move(feed), article.second});
+      positions.push_back(seq);
+    }
+  }
+  std::vector<std::optional<PlacedArticle>> found = ReadPlaces(session, places);
+  std::map<int64_t, std::vector<PlaceNow>> now;  // by position
+  std::map<std::pair<std::string, FeedKey>, std::shared_ptr<const EncodedArticle>> encoded;
+  for (size_t i = 0; i < places.size(); ++i) {
+    PlaceNow place{places[i].feed, {places[i].key, 0, nullptr}};
+    if (found[i]) {
+      auto& bytes = encoded[{places[i].ns, places[i].key}];
+      if (bytes == nullptr) bytes = Encode(std::move(found[i]->article));
+      place.entry.seq = found[i]->seq;
+      place.entry.article = bytes;
+    }
+    now[positions[i]].push_back(std::move(place));
+  }
+  for (const auto& [seq, at] : now) memory_.Apply(seq, at);
+  for (const auto& [ns, fresh] : ReadFreshness(session, namespaces)) memory_.Refresh(ns, fresh);
+}
+
+StatusOr<pg::Head> MemoryKeeper::Reload(pg::Session& session) {
+  const std::lock_guard lock(change_mutex_);
+  WINNOW_ASSIGN_OR_RETURN(const pg::Head head, ReadHead(session, FeedsStream()));
+  memory_.Clear(head.head);
+  return head;
+}
+
+bool MemoryKeeper::Await(int64_t position, Deadline deadline) {
+  if (memory_.empty() || memory_.position() >= position) return true;
+  tailer_.Wake();
+  std::unique_lock lock(mutex_);
+  return advanced_.wait_until(lock, deadline,
+                              [&] { return stopping_ || memory_.position() >= position; });
+}
+
+}  // namespace winnow::newsfeed

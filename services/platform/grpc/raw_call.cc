@@ -1,0 +1,59 @@
+#include "services/platform/grpc/raw_call.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <memory>
+
+namespace winnow::rpc {
+namespace {
+
+void Free(void* bytes) {
+  const std::unique_ptr<std::string> owned(static_cast<std::string*>(bytes));
+}
+
+// Without copying.
+grpc::ByteBuffer ToByteBuffer(std::string bytes) {
+  auto owned = std::make_unique<std::string>(std::move(bytes));
+  std::string* const kept = owned.release();
+  const grpc::Slice slice(kept->data(), kept->size(), Free, kept);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+}  // namespace
+
+Status RawCall::TryQuick(bool& answered) {
+  WINNOW_RETURN_IF_ERROR(record_.Admit());
+  if (!Parse()) {
+    return InvalidField("", "the request is no message of this method; send one of its proto");
+  }
+  return CallRecord::CatchAll([&] {
+    if (auto bytes = Quick(record_.call())) {
+      response_ = ToByteBuffer(*std::move(bytes));
+      answered = true;
+    }
+    return OkStatus();
+  });
+}
+
+void RawCall::Begin() {
+  bool answered = false;
+  if (const Status status = TryQuick(answered); answered || !status.ok()) {
+    Finish(record_.End(status));
+  } else if (!record_.runtime().pool(record_.lane()).TryPush(*this)) {
+    Finish(record_.End(Overloaded("as many calls wait for a thread as may", Runtime::kRetryAfter)));
+  }
+}
+
+void RawCall::Run() {
+  Status status = record_.CheckStart();
+  if (status.ok()) {
+    status = CallRecord::CatchAll([this] {
+      StatusOr<std::string> bytes = Handle(record_.call());
+      if (bytes.ok()) response_ = ToByteBuffer(*std::move(bytes));
+      return bytes.status();
+    });
+  }
+  Finish(record_.End(status));  // `this` may be gone when it returns
+}
+
+}  // namespace winnow::rpc
