@@ -23,6 +23,7 @@ void WindowIndex::AddSegment(int64_t first_seq) {
   segments_.AddNewest(next_number_).first_seq = first_seq;
   titles_.AddSegment(next_number_);
   leads_.AddSegment(next_number_);
+  vectors_.AddSegment(next_number_);
   by_url_.AddSegment(next_number_);
   by_title_.AddSegment(next_number_);
   ++next_number_;
@@ -44,6 +45,7 @@ void WindowIndex::Append(const NewEntry& entry) {
   segment.text_ends.push_back(static_cast<uint32_t>(segment.texts.size()));
   titles_.Append(entry.title);
   leads_.Append(entry.lead);
+  vectors_.Append(entry.vector);
   if (entry.url_hash != 0) by_url_.Append(KeyOf(entry.url_hash), {slot, 0, 0});
   if (entry.title_hash != 0) by_title_.Append(KeyOf(entry.title_hash), {slot, 0, 0});
   ++size_;
@@ -75,6 +77,7 @@ void WindowIndex::RemoveNewest() {
   const Meta& meta = segment.entries.back();
   if (meta.title_hash != 0) by_title_.RemoveNewest(KeyOf(meta.title_hash));
   if (meta.url_hash != 0) by_url_.RemoveNewest(KeyOf(meta.url_hash));
+  vectors_.RemoveNewest();
   leads_.RemoveNewest();
   titles_.RemoveNewest();
   segment.text_ends.pop_back();
@@ -85,6 +88,7 @@ void WindowIndex::RemoveNewest() {
     segments_.DropNewest();
     titles_.RemoveNewestSegment();
     leads_.RemoveNewestSegment();
+    vectors_.RemoveNewestSegment();
     by_url_.RemoveNewestSegment();
     by_title_.RemoveNewestSegment();
     --next_number_;
@@ -113,6 +117,7 @@ void WindowIndex::DropOldest() {
   segments_.DropOldest();
   titles_.DropOldestSegment();
   leads_.DropOldestSegment();
+  vectors_.DropOldestSegment();
   by_url_.DropOldestSegment();
   by_title_.DropOldestSegment();
 }
@@ -163,6 +168,14 @@ Root WindowIndex::root(EntryRef ref) const {
   return {kept.seq, kept.channel, kept.title, kept.lead};
 }
 
+void WindowIndex::FindNear(std::span<const int8_t> vector, double least, EntryRef edge,
+                           std::vector<NearEntry>& found) const {
+  vectors_.ForEachNear(vector, least, edge.segment, edge.slot,
+                       [&](uint16_t segment, uint16_t slot, double cosine) {
+                         found.push_back({{segment, slot}, cosine});
+                       });
+}
+
 std::string_view WindowIndex::text(EntryRef ref) const {
   const Segment& of = segments_[ref.segment];
   const uint32_t begin = ref.slot == 0 ? 0 : of.text_ends[ref.slot - 1U];
@@ -172,8 +185,8 @@ std::string_view WindowIndex::text(EntryRef ref) const {
 size_t WindowIndex::bytes() const {
   // What the allocator and tree nodes add to each small block, roughly.
   constexpr size_t kNode = 64;
-  size_t total = titles_.bytes() + leads_.bytes() + by_url_.bytes() + by_title_.bytes() +
-                 segments_.places().size() * sizeof(Segment);
+  size_t total = titles_.bytes() + leads_.bytes() + vectors_.bytes() + by_url_.bytes() +
+                 by_title_.bytes() + segments_.places().size() * sizeof(Segment);
   for (const Segment& segment : segments_.places()) {
     total += segment.entries.capacity() * sizeof(Meta);
     total += segment.texts.capacity() + segment.text_ends.capacity() * sizeof(uint32_t);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "services/dedup/index/token_index.h"
+#include "services/dedup/index/vectors.h"
 #include "services/platform/clock.h"
 
 namespace winnow::dedup::index {
@@ -32,9 +33,16 @@ struct NewEntry {
   uint64_t url_hash = 0;    // of the canonical URL; 0: none
   uint64_t title_hash = 0;  // of the normalised title; 0: none
   std::span<const Token> title;
-  std::span<const Token> lead;  // may be empty: then it is never found by it
-  std::optional<Root> root;     // of a duplicate
-  std::string_view text = {};   // kept as it is, for rules that compare more than tokens
+  std::span<const Token> lead;          // may be empty: then it is never found by it
+  std::optional<Root> root;             // of a duplicate
+  std::string_view text = {};           // kept as it is, for rules that compare more than tokens
+  std::span<const int8_t> vector = {};  // of its embedding; empty: it has none
+};
+
+// An entry whose embedding is near.
+struct NearEntry {
+  EntryRef ref;
+  double cosine = 0;
 };
 
 struct WindowOptions {
@@ -81,6 +89,14 @@ class WindowIndex {
   void FindSimilarLead(std::span<const Token> lead, const Bounds& bounds, EntryRef edge,
                        ProbeScratch& scratch, std::vector<Match>& found) const {
     leads_.Probe(lead, bounds, edge, scratch, found);
+  }
+
+  // Adds every entry whose vector has a cosine of at least `least` (above 0) with this one.
+  void FindNear(std::span<const int8_t> vector, double least, EntryRef edge,
+                std::vector<NearEntry>& found) const;
+  // Cosine with an entry's vector; 0 where it has none.
+  double CosineWith(std::span<const int8_t> vector, EntryRef ref) const {
+    return vectors_.CosineWith(vector, ref.segment, ref.slot);
   }
 
   int64_t seq(EntryRef ref) const { return segments_[ref.segment].first_seq + ref.slot; }
@@ -136,6 +152,7 @@ class WindowIndex {
   WindowOptions options_;
   TokenIndex titles_;
   TokenIndex leads_;
+  VectorField vectors_;
   PostingMap by_url_;
   PostingMap by_title_;
   SegmentRing<Segment> segments_;
