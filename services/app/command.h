@@ -20,6 +20,7 @@ void AddCheckConfigCommand(CLI::App& app, Command& chosen);
 void AddImportCommand(CLI::App& app, Command& chosen);
 void AddFeedCommands(CLI::App& app, Command& chosen);
 void AddDedupCommands(CLI::App& app, Command& chosen);
+void AddDedupHistoryCommands(CLI::App& group, Command& chosen);  // of the group "dedup"
 void AddCollectCommands(CLI::App& app, Command& chosen);
 
 }  // namespace winnow::app

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "services/app/command.h"
+#include "services/app/dedup_print.h"
 #include "services/app/duplicates.h"
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
@@ -20,7 +21,6 @@ using dedup::v1::CheckDocumentRequest;
 using dedup::v1::CheckDocumentResponse;
 using dedup::v1::CompareDocumentsRequest;
 using dedup::v1::CompareDocumentsResponse;
-using dedup::v1::Decision;
 using dedup::v1::DedupService;
 using dedup::v1::Document;
 
@@ -35,18 +35,6 @@ struct DocumentOptions {
   std::string other_url;
   bool json = false;
 };
-
-// "STAGE_TOKEN" -> "token"
-std::string StageName(dedup::v1::Stage stage) {
-  std::string name = dedup::v1::Stage_Name(stage);
-  name.erase(0, std::string("STAGE_").size());
-  for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
-  return name;
-}
-
-const char* VerdictName(dedup::v1::Verdict verdict) {
-  return verdict == dedup::v1::VERDICT_DUPLICATE ? "duplicate" : "unique";
-}
 
 void PrintComparison(const CompareDocumentsResponse& response) {
   std::cout << VerdictName(response.verdict()) << ": " << Printable(response.explanation()) << '\n';
@@ -88,20 +76,6 @@ int RunCompare(const DocumentOptions& options) {
   if (options.json) return PrintJson(response);
   PrintComparison(response);
   return kOk;
-}
-
-void PrintDecision(const Decision& decision) {
-  std::cout << VerdictName(decision.verdict());
-  if (decision.verdict() == dedup::v1::VERDICT_DUPLICATE) {
-    std::cout << " of " << decision.original_id() << " by " << StageName(decision.stage())
-              << ", similarity " << decision.similarity();
-  }
-  std::cout << '\n';
-  for (const auto& candidate : decision.candidates()) {
-    std::cout << "  candidate " << candidate.document_id() << " of "
-              << Printable(candidate.channel()) << ", title jaccard "
-              << candidate.scores().title_jaccard() << '\n';
-  }
 }
 
 int RunCheck(const DocumentOptions& options) {
@@ -188,6 +162,7 @@ void AddDedupCommands(CLI::App& app, Command& chosen) {
   AddCompare(*group, chosen);
   AddCheck(*group, chosen);
   AddDuplicates(*group, chosen);
+  AddDedupHistoryCommands(*group, chosen);
 }
 
 }  // namespace winnow::app

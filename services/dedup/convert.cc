@@ -44,6 +44,17 @@ v1::Scores ToProto(const Scores& scores) {
   return out;
 }
 
+v1::Override ToProto(const Override& said) {
+  v1::Override out;
+  out.set_verdict(SameNumber<v1::Verdict>(said.verdict));
+  out.set_original_id(said.original_id);
+  out.set_reason(said.reason);
+  out.set_created_by(said.created_by);
+  *out.mutable_create_time() = ToTimestamp(said.create_time);
+  out.set_revision(said.revision);
+  return out;
+}
+
 v1::Candidate ToProto(const Candidate& candidate) {
   v1::Candidate out;
   out.set_document_id(candidate.document_id);
@@ -130,6 +141,7 @@ v1::Decision ToProto(const Decision& decision) {
   out.set_channel(decision.channel);
   *out.mutable_arrival_time() = ToTimestamp(decision.arrival_time);
   *out.mutable_decide_time() = ToTimestamp(decision.decide_time);
+  if (decision.override_) *out.mutable_override() = ToProto(*decision.override_);
   return out;
 }
 

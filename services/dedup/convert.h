@@ -1,11 +1,15 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "services/dedup/citations.h"
 #include "services/dedup/compare.h"
 #include "services/dedup/decision.h"
 #include "services/dedup/document.h"
+#include "services/dedup/history.h"
 #include "services/dedup/policy.h"
 #include "services/dedup/policy_update.h"
 #include "services/dedup/replay.h"
@@ -40,6 +44,33 @@ StatusOr<PreviewQuery> FromProto(const v1::PreviewPolicyRequest& request);
 // What does not depend on who calls.
 StatusOr<PolicyUpdate> FromProto(const v1::UpdatePolicyRequest& request);
 v1::PreviewPolicyResponse ToProto(const Preview& preview);
+
+// Listings and counts. `now` closes ranges that are open.
+struct RangeQuery {
+  std::string ns;
+  TimeRange range;
+  int count = 0;
+};
+StatusOr<DecisionQuery> FromProto(const v1::ListDecisionsRequest& request);
+StatusOr<RangeQuery> FromProto(const v1::ListTopCitedRequest& request, Time now);
+StatusOr<RangeQuery> FromProto(const v1::GetStatsRequest& request, Time now);
+StatusOr<ReviewQuery> FromProto(const v1::ListReviewQueueRequest& request);
+// What does not depend on who calls.
+StatusOr<OverrideRequest> FromProto(const v1::OverrideDecisionRequest& request);
+v1::ListDecisionsResponse ToProto(const DecisionQuery& query, const DecisionPage& page);
+v1::ListTopCitedResponse ToProto(const std::vector<CitedOriginal>& originals);
+v1::ListReviewQueueResponse ToProto(const ReviewQuery& query, const ReviewPage& page);
+v1::GetStatsResponse ToProto(const Stats& stats);
+
+// Where a watch goes on.
+struct WatchQuery {
+  std::string ns;
+  std::optional<Verdict> verdict;
+  std::optional<int64_t> after;  // seq; none: from now on
+  std::string epoch;             // of the history that `after` belongs to
+};
+StatusOr<WatchQuery> FromProto(const v1::WatchDecisionsRequest& request);
+std::string ResumeToken(const std::string& ns, int64_t after, const std::string& epoch);
 v1::CompareDocumentsResponse ToProto(const Comparison& comparison);
 
 }  // namespace winnow::dedup

@@ -48,6 +48,7 @@ v1::Policy ToProto(const std::string& ns, const PolicyVersion& version) {
   out.set_chain_floor(rules.chain_floor);
   out.set_same_channel(rules.same_channel);
   out.set_citation_channels(rules.citation_channels);
+  out.set_review_rate(rules.review_rate);
   out.set_etag(EtagOf(ns, rules));
   if (version.create_time) *out.mutable_create_time() = ToTimestamp(*version.create_time);
   out.set_created_by(version.created_by);
@@ -80,6 +81,7 @@ PolicyChange FromProto(const v1::Policy& policy, const google::protobuf::FieldMa
   change.values.chain_floor = policy.chain_floor();
   change.values.same_channel = policy.same_channel();
   change.values.citation_channels = policy.citation_channels();
+  change.values.review_rate = policy.review_rate();
   return change;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,18 @@ struct Candidate {
 
 inline constexpr size_t kMostCandidates = 5;
 
+enum class ReviewKind { kDuplicate = 1, kUnique = 2 };
+
+// What a person said about a decision; the last one of several.
+struct Override {
+  Verdict verdict = Verdict::kUnique;
+  std::string original_id;  // empty when unique
+  std::string reason;
+  std::string created_by;
+  Time create_time;
+  int64_t revision = 0;
+};
+
 struct Decision {
   std::string ns;
   std::string document_id;
@@ -50,6 +63,7 @@ struct Decision {
   bool recorded = false;
   Time arrival_time;
   Time decide_time;
+  std::optional<Override> override_;  // where it was asked for
 };
 
 }  // namespace winnow::dedup

@@ -61,7 +61,7 @@ Decision Handlers::Undecided(const Document& document) const {
 StatusOr<Decision> Handlers::OrLetThrough(StatusOr<Decision> decision,
                                           const Decision& undecided) const {
   if (decision.ok() || !IsStoreAway(decision.status())) return decision;
-  parts_.metrics.store_fallbacks.Increment();
+  parts_.metrics.CountStoreFallback();
   return undecided;
 }
 

@@ -7,7 +7,9 @@
 
 #include "services/dedup/fingerprint.h"
 #include "services/dedup/store.h"
+#include "services/dedup/store_history.h"
 #include "services/dedup/worker.h"
+#include "services/dedup/worker_watch.h"
 #include "services/platform/clock.h"
 #include "services/platform/grpc/call.h"
 #include "services/platform/status.h"
@@ -18,8 +20,14 @@ namespace winnow::dedup {
 // One method per RPC of DedupService; its proto says what each does.
 class Handlers {
  public:
-  Handlers(Store& store, Worker& worker, const WorkerParts& parts)
-      : store_(store), worker_(worker), parts_(parts) {}
+  Handlers(Store& store, History& history, Worker& worker, DecisionWatch& watch,
+           const WorkerParts& parts)
+      : store_(store),
+        history_(history),
+        worker_(worker),
+        watch_(watch),
+        parts_(parts),
+        start_time_(parts.clock.Now()) {}
 
   void SubmitDocument(const rpc::CallContext& call, const v1::SubmitDocumentRequest& request,
                       rpc::Completion<v1::SubmitDocumentResponse> done);
@@ -41,6 +49,18 @@ class Handlers {
                                                   const v1::UpdatePolicyRequest& request);
   StatusOr<v1::PreviewPolicyResponse> PreviewPolicy(const rpc::CallContext& call,
                                                     const v1::PreviewPolicyRequest& request);
+  StatusOr<v1::ListDecisionsResponse> ListDecisions(const rpc::CallContext& call,
+                                                    const v1::ListDecisionsRequest& request);
+  StatusOr<v1::ListTopCitedResponse> ListTopCited(const rpc::CallContext& call,
+                                                  const v1::ListTopCitedRequest& request);
+  StatusOr<v1::OverrideDecisionResponse> OverrideDecision(
+      const rpc::CallContext& call, const v1::OverrideDecisionRequest& request);
+  StatusOr<v1::ListReviewQueueResponse> ListReviewQueue(const rpc::CallContext& call,
+                                                        const v1::ListReviewQueueRequest& request);
+  StatusOr<v1::GetStatsResponse> GetStats(const rpc::CallContext& call,
+                                          const v1::GetStatsRequest& request);
+  Status WatchDecisions(const rpc::CallContext& call, const v1::WatchDecisionsRequest& request,
+                        DecisionWatch::Subscriber subscriber);
 
  private:
   // What a document that went undecided because the store is away is answered.
@@ -48,8 +68,11 @@ class Handlers {
   Decision Undecided(const Document& document) const;
 
   Store& store_;
+  History& history_;
   Worker& worker_;
+  DecisionWatch& watch_;
   const WorkerParts& parts_;
+  const Time start_time_;
   std::mutex preview_;  // held while one runs: each has two windows in memory
 };
 

@@ -29,6 +29,7 @@ constexpr Field kFields[] = {
     {"same_channel", [](const Policy& from, Policy& to) { to.same_channel = from.same_channel; }},
     {"citation_channels",
      [](const Policy& from, Policy& to) { to.citation_channels = from.citation_channels; }},
+    {"review_rate", [](const Policy& from, Policy& to) { to.review_rate = from.review_rate; }},
 };
 
 const Field* FieldOf(std::string_view name) {
@@ -82,12 +83,16 @@ void CheckPolicy(const Policy& policy, const std::string& path, Violations& viol
   if (policy.citation_channels < 0 || policy.citation_channels > kMostCitationChannels) {
     violations.Add(path + ".citation_channels", "must be 0 (never) to 1,000");
   }
+  if (!(policy.review_rate >= 0 && policy.review_rate <= 1)) {
+    violations.Add(path + ".review_rate", "must be 0 to 1");
+  }
 }
 
 std::string EtagOf(const std::string& ns, const Policy& policy) {
   std::string text = ns + '\0' + std::to_string(policy.version);
   text += ' ' + std::to_string(policy.window.count());
-  for (const double number : {policy.token_threshold, policy.candidate_floor, policy.chain_floor}) {
+  for (const double number :
+       {policy.token_threshold, policy.candidate_floor, policy.chain_floor, policy.review_rate}) {
     text += ' ' + Hexadecimal(number);
   }
   text += policy.same_channel ? " 1 " : " 0 ";

@@ -25,6 +25,7 @@ struct Policy {
   double chain_floor = 0.5;   // title Jaccard that a duplicate's duplicate needs to the original
   bool same_channel = false;  // whether documents of one channel are compared too
   int citation_channels = 3;  // channels at which a story's spread is told; 0: never
+  double review_rate = 0.05;  // share of near-threshold decisions that people are asked about
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 

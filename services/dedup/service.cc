@@ -36,6 +36,14 @@ constexpr rpc::Method kGetPolicy{"winnow.dedup.v1.DedupService/GetPolicy"};
 constexpr rpc::Method kUpdatePolicy{"winnow.dedup.v1.DedupService/UpdatePolicy", rpc::Lane::kWrite};
 constexpr rpc::Method kPreviewPolicy{"winnow.dedup.v1.DedupService/PreviewPolicy"};
 
+constexpr rpc::Method kListDecisions{"winnow.dedup.v1.DedupService/ListDecisions"};
+constexpr rpc::Method kListTopCited{"winnow.dedup.v1.DedupService/ListTopCited"};
+constexpr rpc::Method kOverrideDecision{"winnow.dedup.v1.DedupService/OverrideDecision",
+                                        rpc::Lane::kWrite};
+constexpr rpc::Method kListReviewQueue{"winnow.dedup.v1.DedupService/ListReviewQueue"};
+constexpr rpc::Method kGetStats{"winnow.dedup.v1.DedupService/GetStats"};
+constexpr rpc::Method kWatchDecisions{"winnow.dedup.v1.DedupService/WatchDecisions"};
+
 constexpr std::chrono::seconds kFetchTime{10};
 
 class Service final : public v1::DedupService::CallbackService {
@@ -100,6 +108,39 @@ class Service final : public v1::DedupService::CallbackService {
                                     const v1::PreviewPolicyRequest* request,
                                     v1::PreviewPolicyResponse* response) override {
     return Unary(context, request, response, kPreviewPolicy, &Handlers::PreviewPolicy);
+  }
+  ServerUnaryReactor* ListDecisions(CallbackServerContext* context,
+                                    const v1::ListDecisionsRequest* request,
+                                    v1::ListDecisionsResponse* response) override {
+    return Unary(context, request, response, kListDecisions, &Handlers::ListDecisions);
+  }
+  ServerUnaryReactor* ListTopCited(CallbackServerContext* context,
+                                   const v1::ListTopCitedRequest* request,
+                                   v1::ListTopCitedResponse* response) override {
+    return Unary(context, request, response, kListTopCited, &Handlers::ListTopCited);
+  }
+  ServerUnaryReactor* OverrideDecision(CallbackServerContext* context,
+                                       const v1::OverrideDecisionRequest* request,
+                                       v1::OverrideDecisionResponse* response) override {
+    return Unary(context, request, response, kOverrideDecision, &Handlers::OverrideDecision);
+  }
+  ServerUnaryReactor* ListReviewQueue(CallbackServerContext* context,
+                                      const v1::ListReviewQueueRequest* request,
+                                      v1::ListReviewQueueResponse* response) override {
+    return Unary(context, request, response, kListReviewQueue, &Handlers::ListReviewQueue);
+  }
+  ServerUnaryReactor* GetStats(CallbackServerContext* context, const v1::GetStatsRequest* request,
+                               v1::GetStatsResponse* response) override {
+    return Unary(context, request, response, kGetStats, &Handlers::GetStats);
+  }
+  grpc::ServerWriteReactor<v1::WatchDecisionsResponse>* WatchDecisions(
+      CallbackServerContext* context, const v1::WatchDecisionsRequest* request) override {
+    return binder_.Watch<v1::WatchDecisionsRequest, v1::WatchDecisionsResponse>(
+        context, request, kWatchDecisions,
+        [this](const rpc::CallContext& call, const v1::WatchDecisionsRequest& r,
+               DecisionWatch::Subscriber subscriber) {
+          return handlers_.WatchDecisions(call, r, std::move(subscriber));
+        });
   }
 
  private:
@@ -177,13 +218,18 @@ struct State {
               platform.reads,
               platform.logs,
               InitialPolicy(platform.config.dedup()),
-              [&platform] { platform.transport.Wake(kSchema); },
+              [&platform, this] {
+                platform.transport.Wake(kSchema);
+                watch.Wake();
+              },
               metrics,
               memory},
         store(platform.reads),
+        history(platform.reads, platform.writes),
+        watch(platform.reads),
         worker(parts, platform.metrics),
-        items(worker, rules),
-        handlers(store, worker, parts),
+        items(worker, parts),
+        handlers(store, history, worker, watch, parts),
         service(platform.runtime, handlers) {
     memory.max_documents = platform.config.dedup().max_documents();
   }
@@ -193,6 +239,8 @@ struct State {
   MemoryBudget memory;
   WorkerParts parts;
   Store store;
+  History history;
+  DecisionWatch watch;
   Worker worker;
   ItemConsumer items;
   Handlers handlers;
@@ -220,12 +268,14 @@ rpc::Target MakeDedupTarget(Platform& platform) {
   target.start = [state](rpc::Peers& peers) -> Status {
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
     state->items.SetFetch(FetchFrom(collector));
+    state->watch.Start();
     state->worker.Start();
     return OkStatus();
   };
   target.stop = [state] {
     state->items.Stop();
     state->worker.Stop();
+    state->watch.Stop();
   };
   target.state = std::move(state);
   return target;

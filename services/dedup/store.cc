@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/dedup/store_history.h"
 #include "services/dedup/store_log.h"
 #include "services/dedup/store_policies.h"
 #include "services/dedup/store_rows.h"
@@ -56,6 +57,7 @@ StatusOr<Decision> Store::GetDecision(Deadline deadline, const std::string& ns,
     if (rows.empty()) return NotFound("decision", id);
     Decision decision = DecisionOf(ns, rows[0]);
     AddCandidates(session, ns, {&decision});
+    AddOverrides(session, ns, {&decision});
     return decision;
   });
 }

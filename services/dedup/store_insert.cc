@@ -1,5 +1,6 @@
 #include <set>
 
+#include "services/dedup/review.h"
 #include "services/dedup/store_log.h"
 #include "services/dedup/store_rows.h"
 #include "services/platform/events/outbox.h"
@@ -18,10 +19,10 @@ constexpr pg::Statement kInsertEntries = {
 constexpr pg::Statement kInsertDecisions = {
     "dedup.insert_decisions",
     "INSERT INTO dedup.decisions (namespace, document_id, seq, channel, url, verdict, original_id,"
-    " similarity, stage, policy_version, arrival_time, decide_time)"
+    " similarity, stage, policy_version, arrival_time, decide_time, nearest)"
     " SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::smallint[],"
     " $7::text[], $8::double precision[], $9::smallint[], $10::bigint[], $11::timestamptz[],"
-    " $12::timestamptz[])"};
+    " $12::timestamptz[], $13::double precision[])"};
 
 constexpr pg::Statement kInsertCandidates = {
     "dedup.insert_candidates",
@@ -30,6 +31,11 @@ constexpr pg::Statement kInsertCandidates = {
     " SELECT $1, * FROM unnest($2::text[], $3::smallint[], $4::text[], $5::text[], $6::text[],"
     " $7::double precision[], $8::double precision[], $9::double precision[], $10::smallint[],"
     " $11::integer[])"};
+
+constexpr pg::Statement kInsertReviews = {
+    "dedup.insert_reviews",
+    "INSERT INTO dedup.reviews (namespace, seq, document_id, kind)"
+    " SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::smallint[])"};
 
 void InsertEntries(pg::Session& session, const std::string& ns, std::span<const Decided> decided) {
   pg::Array seqs, ids, channels, titles, leads, urls, publish_times, arrival_times, roots;
@@ -52,7 +58,7 @@ void InsertEntries(pg::Session& session, const std::string& ns, std::span<const 
 void InsertDecisions(pg::Session& session, const std::string& ns,
                      std::span<const Decided> decided) {
   pg::Array ids, seqs, channels, urls, verdicts, originals, similarities, stages, versions;
-  pg::Array arrival_times, decide_times;
+  pg::Array arrival_times, decide_times, nearest;
   for (const Decided& one : decided) {
     const Decision& decision = one.decision;
     ids.Add(decision.document_id);
@@ -70,9 +76,10 @@ void InsertDecisions(pg::Session& session, const std::string& ns,
     versions.Add(decision.policy_version);
     arrival_times.Add(decision.arrival_time);
     decide_times.Add(decision.decide_time);
+    nearest.Add(NearestOf(decision));
   }
   session.Execute(kInsertDecisions, ns, ids, seqs, channels, urls, verdicts, originals,
-                  similarities, stages, versions, arrival_times, decide_times);
+                  similarities, stages, versions, arrival_times, decide_times, nearest);
 }
 
 void InsertCandidates(pg::Session& session, const std::string& ns,
@@ -101,6 +108,28 @@ void InsertCandidates(pg::Session& session, const std::string& ns,
                   cosines, overlaps, stages, guards);
 }
 
+void InsertReviews(pg::Session& session, const std::string& ns, std::span<const Decided> decided) {
+  pg::Array seqs, ids, kinds;
+  bool has_any = false;
+  for (const Decided& one : decided) {
+    if (!one.review) continue;
+    has_any = true;
+    seqs.Add(one.entry.seq);
+    ids.Add(one.decision.document_id);
+    kinds.Add(static_cast<int>(*one.review));
+  }
+  if (has_any) session.Execute(kInsertReviews, ns, seqs, ids, kinds);
+}
+
+events::v1::Envelope CrossingOf(const std::string& ns, const Decided& one) {
+  auto envelope = events::NewEnvelope(one.decision.decide_time, ns, one.traceparent);
+  auto& reached = *envelope.mutable_citation_threshold_reached();
+  reached.set_original_item_id(one.decision.original_id);
+  reached.set_item_id(one.decision.document_id);
+  reached.set_channel_count(one.channels_reached);
+  return envelope;
+}
+
 events::v1::Envelope EventOf(const std::string& ns, const Decided& one) {
   const Decision& decision = one.decision;
   auto envelope = events::NewEnvelope(decision.decide_time, ns, one.traceparent);
@@ -124,9 +153,11 @@ void InsertDecided(pg::Session& session, const std::string& ns, std::span<const 
   InsertEntries(session, ns, decided);
   InsertDecisions(session, ns, decided);
   InsertCandidates(session, ns, decided);
+  InsertReviews(session, ns, decided);
   std::vector<events::v1::Envelope> envelopes;
   for (const Decided& one : decided) {
     if (one.is_item) envelopes.push_back(EventOf(ns, one));
+    if (one.channels_reached > 0) envelopes.push_back(CrossingOf(ns, one));
   }
   events::Append(session, "dedup", envelopes);
 }

@@ -42,6 +42,13 @@ constexpr pg::Statement kHasEntry = {
     "dedup.has_entry",
     "SELECT 1 FROM dedup.entries WHERE namespace = $1 AND seq = $2 AND document_id = $3"};
 
+// Some stories are repeated without end: what their first thousand say is enough.
+constexpr pg::Statement kCitingChannels = {
+    "dedup.citing_channels",
+    "SELECT wanted.id, found.channel FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
+    "   (SELECT DISTINCT channel FROM (SELECT channel FROM dedup.decisions WHERE namespace = $1"
+    "      AND original_id = wanted.id ORDER BY seq LIMIT 1000) AS first) AS found"};
+
 constexpr pg::Statement kReadNamespaces = {
     "dedup.read_namespaces",
     "SELECT stream FROM dedup.log_streams ORDER BY last_arrival DESC, stream LIMIT $1"};
@@ -125,6 +132,18 @@ std::map<int64_t, EntryName> ReadNames(pg::Session& session, const std::string& 
 
 bool HasEntry(pg::Session& session, const std::string& ns, int64_t seq, const std::string& id) {
   return !session.Execute(kHasEntry, ns, seq, id).empty();
+}
+
+std::map<std::string, std::set<std::string>> ReadCitingChannels(pg::Session& session,
+                                                                const std::string& ns,
+                                                                const std::set<std::string>& ids) {
+  pg::Array wanted;
+  for (const std::string& id : ids) wanted.Add(id);
+  std::map<std::string, std::set<std::string>> channels;
+  for (const auto& row : session.Execute(kCitingChannels, ns, wanted)) {
+    channels[row[0].c_str()].insert(row[1].c_str());
+  }
+  return channels;
 }
 
 std::vector<std::string> ReadNamespaces(pg::Session& session, int limit) {

@@ -38,12 +38,19 @@ struct Decided {
   LogEntry entry;
   Decision decision;
   std::string url;
-  bool is_item = false;     // whoever waits for items is told by an event
-  std::string traceparent;  // of the call that brought it
+  bool is_item = false;              // whoever waits for items is told by an event
+  std::string traceparent;           // of the call that brought it
+  std::optional<ReviewKind> review;  // people are asked about it
+  int channels_reached = 0;  // above 0: its story has just reached the policy's number of channels
 };
 
 // Extends the log: entries, decisions with their candidates, and events, by one statement each.
 void InsertDecided(pg::Session& session, const std::string& ns, std::span<const Decided> decided);
+
+// Distinct channels of the duplicates of these originals, by original: of the first 1,000 each.
+std::map<std::string, std::set<std::string>> ReadCitingChannels(pg::Session& session,
+                                                                const std::string& ns,
+                                                                const std::set<std::string>& ids);
 
 // Namespaces that were written last, newest first.
 std::vector<std::string> ReadNamespaces(pg::Session& session, int limit);

@@ -7,7 +7,7 @@ namespace {
 
 #define WINNOW_DEDUP_POLICY_COLUMNS                                                  \
   "version, window_us, token_threshold, candidate_floor, chain_floor, same_channel," \
-  " citation_channels, created_by, reason, create_time"
+  " citation_channels, created_by, reason, create_time, review_rate"
 
 constexpr pg::Statement kReadNewest = {
     "dedup.read_policy", "SELECT " WINNOW_DEDUP_POLICY_COLUMNS
@@ -25,8 +25,8 @@ constexpr pg::Statement kReadByRequest = {
 constexpr pg::Statement kInsert = {
     "dedup.insert_policy",
     "INSERT INTO dedup.policies (namespace, version, window_us, token_threshold, candidate_floor,"
-    " chain_floor, same_channel, citation_channels, created_by, reason, request_id)"
-    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"};
+    " chain_floor, same_channel, citation_channels, created_by, reason, request_id,"
+    " review_rate) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"};
 
 PolicyVersion VersionOf(const pqxx::row& row) {
   PolicyVersion version;
@@ -41,6 +41,7 @@ PolicyVersion VersionOf(const pqxx::row& row) {
   version.created_by = row[7].c_str();
   version.reason = row[8].c_str();
   version.create_time = pg::ToTime(row[9]);
+  rules.review_rate = row[10].as<double>();
   return version;
 }
 
@@ -54,7 +55,7 @@ void Insert(pg::Session& session, const std::string& ns, const Policy& policy,
             const std::optional<std::string>& request_id) {
   session.Execute(kInsert, ns, policy.version, policy.window.count(), policy.token_threshold,
                   policy.candidate_floor, policy.chain_floor, policy.same_channel,
-                  policy.citation_channels, caller, reason, request_id);
+                  policy.citation_channels, caller, reason, request_id, policy.review_rate);
 }
 
 Status Change(pg::Session& session, const PolicyUpdate& update, const Policy& initial,

@@ -73,16 +73,18 @@ void Worker::Stop() {
     waiting_ = 0;
   }
   changed_.notify_all();
-  for (Job& job : left) job.Answer(rpc::ShuttingDown());
+  for (Job& job : left) Answer(parts_, job, rpc::ShuttingDown());
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
 
 void Worker::Submit(std::vector<Job> jobs) {
   std::vector<std::pair<Job, Status>> refused;
+  const auto now = steady_clock::now();
   {
     std::lock_guard lock(mutex_);
     for (Job& job : jobs) {
+      job.since = now;
       Lane* lane = stopping_ ? nullptr : LaneFor(job.document.ns);
       if (lane == nullptr || lane->urgent.size() + lane->bulk.size() >= kMostWaiting) {
         refused.emplace_back(std::move(job),
@@ -96,7 +98,7 @@ void Worker::Submit(std::vector<Job> jobs) {
     }
   }
   changed_.notify_all();
-  for (auto& [job, status] : refused) job.Answer(status);
+  for (auto& [job, status] : refused) Answer(parts_, job, status);
 }
 
 size_t Worker::waiting() const {
@@ -166,7 +168,7 @@ void Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load) {
   const auto late = std::stable_partition(jobs.begin(), jobs.end(),
                                           [&](const Job& job) { return job.deadline > now; });
   for (auto job = late; job != jobs.end(); ++job) {
-    job->Answer(DeadlineExceeded("dedup's queue was longer than the call's deadline"));
+    Answer(parts_, *job, DeadlineExceeded("dedup's queue was longer than the call's deadline"));
   }
   jobs.erase(late, jobs.end());
   if (!jobs.empty()) {

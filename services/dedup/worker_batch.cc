@@ -1,8 +1,14 @@
 #include "services/dedup/worker_batch.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include "services/dedup/review.h"
+#include "services/dedup/spread.h"
 
 namespace winnow::dedup {
+
+using std::chrono::steady_clock;
 
 Decision ToDecision(const Job& job, const Judgement& judged, const Policy& policy, Time arrival,
                     Time now) {
@@ -44,10 +50,18 @@ Status AddNames(const Judgement& judged, const std::map<int64_t, EntryName>& nam
 }
 
 Status Batch::Run(pg::LogSession& log) {
+  const auto begun = steady_clock::now();
   ReadKnown(log.session());
+  const auto read = steady_clock::now();
   JudgeNew(log);
+  const auto judged = steady_clock::now();
   WINNOW_RETURN_IF_ERROR(NameCandidates(log.session()));
+  FollowSpread(log.session());
+  DrawReviews();
+  const auto named = steady_clock::now();
   InsertDecided(log.session(), ns_, decided_);
+  metrics_.read.Observe(named - judged + (read - begun));
+  metrics_.write.Observe(steady_clock::now() - named);
   for (const Decided& one : decided_) {
     known_.emplace(one.decision.document_id, one.decision);
   }
@@ -76,7 +90,9 @@ void Batch::JudgeNew(pg::LogSession& log) {
     const Job& job = *jobs_[i];
     // An import's own time, but never in the future, and never before what is there.
     last = std::max(last, std::min(job.document.arrival_time.value_or(now), now));
+    const auto begun_at = steady_clock::now();
     Judgement judged = window_.Judge(job.print, job.document.channel, last);
+    metrics_.compare.Observe(steady_clock::now() - begun_at);
     window_.Append(seq, job.print, job.document.channel, last, judged);
     Decided one;
     one.entry.seq = seq;
@@ -112,8 +128,39 @@ Status Batch::NameCandidates(pg::Session& session) {
   names.merge(ReadNames(session, ns_, seqs));
   for (size_t i = 0; i < decided_.size(); ++i) {
     WINNOW_RETURN_IF_ERROR(AddNames(judgements_[i], names, decided_[i].decision));
+    if (!judgements_[i].is_duplicate()) continue;
+    const EntryName& root = names.at(decided_[i].entry.root_seq);
+    root_channels_[root.document_id] = root.channel;
   }
   return OkStatus();
+}
+
+// Items alone are told of.
+void Batch::FollowSpread(pg::Session& session) {
+  Spread spread(window_.policy().citation_channels);
+  if (!spread.is_asked_for()) return;
+  std::set<std::string> originals;
+  for (const Decided& one : decided_) {
+    const std::string& original = one.decision.original_id;
+    if (one.is_item && !original.empty()) originals.insert(original);
+  }
+  if (originals.empty()) return;
+  for (const std::string& id : originals) spread.Know(id, {root_channels_.at(id)});
+  for (auto& [id, channels] : ReadCitingChannels(session, ns_, originals)) {
+    spread.Know(id, std::move(channels));
+  }
+  for (Decided& one : decided_) {
+    if (one.decision.original_id.empty()) continue;
+    const int reached = spread.Report(one.decision.original_id, one.decision.channel);
+    if (one.is_item) one.channels_reached = reached;
+  }
+}
+
+void Batch::DrawReviews() {
+  for (Decided& one : decided_) {
+    one.review = ReviewKindOf(one.decision);
+    if (one.review && !IsDrawn(one.decision, window_.policy().review_rate)) one.review.reset();
+  }
 }
 
 }  // namespace winnow::dedup

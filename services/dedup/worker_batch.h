@@ -10,6 +10,7 @@
 #include "services/dedup/namespace_window.h"
 #include "services/dedup/store_log.h"
 #include "services/dedup/worker_job.h"
+#include "services/dedup/worker_metrics.h"
 #include "services/platform/postgres/log_transaction.h"
 
 namespace winnow::dedup {
@@ -18,8 +19,9 @@ namespace winnow::dedup {
 // afresh for each try of the transaction.
 class Batch {
  public:
-  Batch(const std::string& ns, std::span<Job* const> jobs, NamespaceWindow& window)
-      : ns_(ns), jobs_(jobs), window_(window) {}
+  Batch(const std::string& ns, std::span<Job* const> jobs, NamespaceWindow& window,
+        WorkerMetrics& metrics)
+      : ns_(ns), jobs_(jobs), window_(window), metrics_(metrics) {}
 
   // With the window up to date. Appends to the log what was not decided before.
   Status Run(pg::LogSession& log);
@@ -33,12 +35,16 @@ class Batch {
   void ReadKnown(pg::Session& session);
   void JudgeNew(pg::LogSession& log);
   Status NameCandidates(pg::Session& session);
+  void FollowSpread(pg::Session& session);
+  void DrawReviews();
 
   const std::string& ns_;
   std::span<Job* const> jobs_;
   NamespaceWindow& window_;
+  WorkerMetrics& metrics_;
   std::map<std::string, Decision> known_;  // by id: decided before, or earlier in this batch
   std::vector<Judgement> judgements_;      // of decided_, by place
+  std::map<std::string, std::string> root_channels_;  // by id of the original
   std::vector<Decided> decided_;
   std::vector<Decision> decisions_;
 };

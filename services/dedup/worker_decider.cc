@@ -46,7 +46,7 @@ void NamespaceDecider::Process(std::vector<Job>& jobs) {
     is_current_ = false;
     const Status failed = Internal(std::string("dedup batch of ") + ns_ + ": " + error.what());
     for (Job& job : jobs) {
-      if (!job.is_answered()) job.Answer(failed);
+      if (!job.is_answered()) Answer(parts_, job, failed);
     }
   }
 }
@@ -69,10 +69,11 @@ void NamespaceDecider::Decide(const Jobs& jobs) {
     if (status.ok()) return;
     if (window_) window_->TakeBackTrial();
     if (need == Need::kNothing) break;
+    parts_.metrics.window_retries.Increment();
     is_current_ = false;
     if (need == Need::kReload) window_.reset();
   }
-  for (Job* job : jobs) job->Answer(status);
+  for (Job* job : jobs) Answer(parts_, *job, status);
 }
 
 Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& need) {
@@ -93,7 +94,7 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
       return Unavailable(Reason::kStoreUnavailable, "the window of the namespace changes",
                          kLockTime);
     }
-    batch.emplace(ns_, jobs, *window_);
+    batch.emplace(ns_, jobs, *window_, parts_.metrics);
     return batch->Run(log);
   };
   const auto settled = [&](pg::Session& session) -> StatusOr<bool> {
@@ -108,8 +109,8 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
   KeepWithinMemory();
   Adapt(batch->decided().size(), steady_clock::now() - locked);
   if (!batch->decided().empty()) parts_.committed();
-  Count(batch->decided());
-  for (size_t i = 0; i < jobs.size(); ++i) jobs[i]->Answer(batch->decisions()[i]);
+  for (const Decided& one : batch->decided()) parts_.metrics.CountDecision(one.decision);
+  for (size_t i = 0; i < jobs.size(); ++i) Answer(parts_, *jobs[i], batch->decisions()[i]);
   return OkStatus();
 }
 
@@ -129,7 +130,8 @@ void NamespaceDecider::Check(const Jobs& jobs) {
     if (need == Need::kReload) window_.reset();
   }
   for (size_t i = 0; i < jobs.size(); ++i) {
-    jobs[i]->Answer(decisions.ok() ? StatusOr<Decision>((*decisions)[i]) : decisions.status());
+    Answer(parts_, *jobs[i],
+           decisions.ok() ? StatusOr<Decision>((*decisions)[i]) : decisions.status());
   }
 }
 
@@ -175,25 +177,6 @@ void NamespaceDecider::Adapt(size_t documents, steady_clock::duration elapsed) {
     batch_limit_ = std::max(kLeastBatch, batch_limit_ * 4 / 5);
   } else if (documents >= batch_limit_ * 9 / 10) {
     batch_limit_ = std::min(kMostBatch, batch_limit_ + batch_limit_ / 10);
-  }
-}
-
-void NamespaceDecider::Count(std::span<const Decided> decided) {
-  for (const Decided& one : decided) {
-    switch (one.decision.stage) {
-      case Stage::kNone:
-        parts_.metrics.unique.Increment();
-        break;
-      case Stage::kUrl:
-        parts_.metrics.by_url.Increment();
-        break;
-      case Stage::kExact:
-        parts_.metrics.by_title.Increment();
-        break;
-      case Stage::kToken:
-        parts_.metrics.by_tokens.Increment();
-        break;
-    }
   }
 }
 

@@ -46,7 +46,6 @@ class NamespaceDecider {
   StatusOr<bool> ReadPage(Deadline deadline);
   void KeepWithinMemory();
   void Adapt(size_t documents, std::chrono::steady_clock::duration elapsed);
-  void Count(std::span<const Decided> decided);
 
   const std::string ns_;
   const WorkerParts& parts_;

@@ -89,7 +89,7 @@ void NamespaceDecider::KeepWithinMemory() {
   account();
   while (window_ && parts_.memory.documents > parts_.memory.max_documents && window_->Shorten()) {
     account();
-    parts_.metrics.shortened.Increment();
+    parts_.metrics.CountShortened();
     log::Warn("dedup window shortened to keep within dedup.max_documents",
               {{"namespace", ns_},
                {"documents", counted_documents_},

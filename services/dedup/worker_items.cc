@@ -69,6 +69,7 @@ StatusOr<std::vector<StatusOr<Document>>> ItemConsumer::FetchWithRetries(
     }
     if (items.ok() || !MayPass(items.status())) return items;
     if (tries == kTries || !WaitBeforeTry(tries)) return items.status();
+    parts_.metrics.item_retries.Increment();
   }
 }
 
@@ -99,7 +100,7 @@ std::vector<Status> ItemConsumer::Deliver(std::span<const winnow::events::v1::En
     Accept(document, IdRule::kRequired, "item", violations);
     status = violations.ToStatus();
     if (!status.ok()) continue;
-    jobs.push_back(JobOf(std::move(document), rules_, deadline));
+    jobs.push_back(JobOf(std::move(document), parts_.rules, deadline));
     jobs.back().is_item = true;
     jobs.back().traceparent = envelopes[places[k]].traceparent();
     waiting.push_back(places[k]);

@@ -21,7 +21,7 @@ using FetchItems = std::function<StatusOr<std::vector<StatusOr<Document>>>(
 // of each.
 class ItemConsumer {
  public:
-  ItemConsumer(Worker& worker, const TextRules& rules) : worker_(worker), rules_(rules) {}
+  ItemConsumer(Worker& worker, const WorkerParts& parts) : worker_(worker), parts_(parts) {}
 
   // Until then events come again later.
   void SetFetch(FetchItems fetch);
@@ -36,7 +36,7 @@ class ItemConsumer {
   bool WaitBeforeTry(int tries);
 
   Worker& worker_;
-  const TextRules& rules_;
+  const WorkerParts& parts_;
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stopping_ = false;

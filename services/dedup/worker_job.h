@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -26,6 +27,8 @@ struct Job {
   std::string traceparent;
   // When nobody waits any more; what is not begun by then is not done.
   Deadline deadline;
+  // When it came to the worker.
+  std::chrono::steady_clock::time_point since{};
   // Called once, from any thread, by Answer.
   std::function<void(StatusOr<Decision>)> done;
 

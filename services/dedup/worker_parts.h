@@ -6,27 +6,14 @@
 
 #include "services/dedup/fingerprint.h"
 #include "services/dedup/policy.h"
+#include "services/dedup/worker_job.h"
+#include "services/dedup/worker_metrics.h"
 #include "services/platform/clock.h"
-#include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
 
 namespace winnow::dedup {
 
 inline constexpr const char* kSchema = "dedup";
-
-// What the worker tells of itself.
-struct WorkerMetrics {
-  explicit WorkerMetrics(Metrics& metrics);
-
-  Counter& unique;
-  Counter& by_url;
-  Counter& by_title;
-  Counter& by_tokens;
-  Counter& store_fallbacks;
-  Counter& shortened;
-  Histogram& batch_seconds;
-  Histogram& batch_documents;
-};
 
 // Documents in the windows of all namespaces together.
 struct MemoryBudget {
@@ -45,5 +32,12 @@ struct WorkerParts {
   WorkerMetrics& metrics;
   MemoryBudget& memory;
 };
+
+// Ends a job, and counts how.
+inline void Answer(const WorkerParts& parts, Job& job, StatusOr<Decision> decision) {
+  parts.metrics.decide.Observe(std::chrono::steady_clock::now() - job.since);
+  if (!decision.ok()) parts.metrics.CountError(decision.status());
+  job.Answer(std::move(decision));
+}
 
 }  // namespace winnow::dedup

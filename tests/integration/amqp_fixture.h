@@ -112,6 +112,9 @@ class AmqpTest : public ::testing::Test {
       envelopes.push_back(NewEnvelope(SystemClock().Now(), "default", ""));
       envelopes.back().mutable_item_collected()->set_item_id(prefix + std::to_string(i));
     }
+    Append(envelopes);
+  }
+  void Append(const std::vector<Envelope>& envelopes) {
     const Status appended = pool_.Write(Soon(), [&](pg::Session& session) {
       events::Append(session, kSchema, envelopes);
       return OkStatus();

@@ -175,22 +175,39 @@ TEST_F(AmqpTest, AVhostThatIsNotThereIsTold) {
   })) << transport->Check();
 }
 
-// Declares the queue as somebody else might have.
-void DeclareClassicQueue(const AmqpAddress& address) {
+// Declares a queue as somebody else might have, and binds it to the event, if any.
+void DeclareClassicQueue(const AmqpAddress& address, const char* queue, const char* event) {
   amqp_connection_state_t connection = amqp_new_connection();
   amqp_socket_t* socket = amqp_tcp_socket_new(connection);
   ASSERT_EQ(amqp_socket_open(socket, address.host.c_str(), address.port), AMQP_STATUS_OK);
   amqp_login(connection, address.vhost.c_str(), 0, 131072, 0, AMQP_SASL_METHOD_PLAIN,
              address.user.c_str(), address.password.c_str());
   amqp_channel_open(connection, 1);
-  amqp_queue_declare(connection, 1, amqp_cstring_bytes(kCollectedQueue), 0, 1, 0, 0,
-                     amqp_empty_table);
+  amqp_queue_declare(connection, 1, amqp_cstring_bytes(queue), 0, 1, 0, 0, amqp_empty_table);
   ASSERT_EQ(amqp_get_rpc_reply(connection).reply_type, AMQP_RESPONSE_NORMAL);
+  if (event != nullptr) {
+    amqp_queue_bind(connection, 1, amqp_cstring_bytes(queue), amqp_cstring_bytes(kEventExchange),
+                    amqp_cstring_bytes(event), amqp_empty_table);
+    ASSERT_EQ(amqp_get_rpc_reply(connection).reply_type, AMQP_RESPONSE_NORMAL);
+  }
   amqp_destroy_connection(connection);
 }
 
+TEST_F(AmqpTest, AnEventThatNoServiceTakesGoesToWhoBoundAQueueToIt) {
+  auto transport = NewTransport(address(), nullptr);
+  ASSERT_TRUE(transport->Start().ok());
+  Envelope envelope = NewEnvelope(SystemClock().Now(), "default", "");
+  envelope.mutable_citation_threshold_reached()->set_channel_count(3);
+  Append({envelope});
+  EXPECT_TRUE(Eventually([&] { return OutboxRows() == 0; })) << "nobody has bound one yet";
+  DeclareClassicQueue(address(), "alerts", "winnow.events.v1.CitationThresholdReached");
+  Append({envelope});
+  EXPECT_TRUE(Eventually([&] { return Waiting("alerts") == 1; }));
+  EXPECT_TRUE(Eventually([&] { return OutboxRows() == 0; }));
+}
+
 TEST_F(AmqpTest, AQueueWithOtherArgumentsIsToldAndMendedWithoutARestart) {
-  DeclareClassicQueue(address());
+  DeclareClassicQueue(address(), kCollectedQueue, nullptr);
   Recorder recorder;
   auto transport = NewTransport(address(), &recorder);
   Append("a", 5);

@@ -15,7 +15,8 @@ using ::testing::UnorderedElementsAre;
 class DedupPipeline : public DedupServiceTest {
  protected:
   DedupPipeline() {
-    for (const char* event : {"winnow.events.v1.ItemAccepted", "winnow.events.v1.DuplicateFound"}) {
+    for (const char* event : {"winnow.events.v1.ItemAccepted", "winnow.events.v1.DuplicateFound",
+                              "winnow.events.v1.CitationThresholdReached"}) {
       platform_.transport().AddConsumer(
           {.service = "test", .event = event, .deliver = [this](auto envelopes) {
              const std::lock_guard lock(mutex_);
@@ -75,6 +76,24 @@ TEST_F(DedupPipeline, EachItemIsAcceptedOrFoundToRepeatAnother) {
   EXPECT_THAT(accepted, UnorderedElementsAre(put.results(0).stored().item().id(),
                                              put.results(2).stored().item().id()));
   EXPECT_THAT(repeated, UnorderedElementsAre(put.results(1).stored().item().id()));
+}
+
+TEST_F(DedupPipeline, AStoryThatReachesTheNumberOfChannelsIsToldOnce) {
+  Serve();
+  const std::string title = "언덕 위 천문대 방문객 백만 명 넘어서";
+  Put({{"one", title}, {"one", title}, {"two", title}});
+  ASSERT_TRUE(AwaitTold(3));
+  const auto third = Put({{"three", "(종합) " + title}, {"three", title}, {"four", title}});
+  ASSERT_TRUE(AwaitTold(7));
+  int reached = 0;
+  for (const events::Envelope& envelope : told_) {
+    if (!envelope.has_citation_threshold_reached()) continue;
+    ++reached;
+    EXPECT_EQ(envelope.citation_threshold_reached().channel_count(), 3);
+    EXPECT_EQ(envelope.citation_threshold_reached().item_id(),
+              third.results(0).stored().item().id());
+  }
+  EXPECT_EQ(reached, 1);
 }
 
 TEST_F(DedupPipeline, DocumentsThatAreNoItemsAreNotTold) {

@@ -150,6 +150,19 @@ class Dedup(dedup_grpc.DedupServiceServicer):
     GetPolicy = unary(dedup_service_pb2.GetPolicyResponse)
     UpdatePolicy = unary(dedup_service_pb2.UpdatePolicyResponse)
     PreviewPolicy = unary(dedup_service_pb2.PreviewPolicyResponse)
+    ListDecisions = unary(dedup_service_pb2.ListDecisionsResponse)
+    ListTopCited = unary(dedup_service_pb2.ListTopCitedResponse)
+    OverrideDecision = unary(dedup_service_pb2.OverrideDecisionResponse)
+    ListReviewQueue = unary(dedup_service_pb2.ListReviewQueueResponse)
+    GetStats = unary(dedup_service_pb2.GetStatsResponse)
+
+    def WatchDecisions(  # noqa: N802
+        self, request: dedup_service_pb2.WatchDecisionsRequest, context: Context
+    ) -> Iterator[dedup_service_pb2.WatchDecisionsResponse]:
+        self.script.note(context)
+        for token in ("first", "second"):
+            yield dedup_service_pb2.WatchDecisionsResponse(resume_token=token)
+        context.abort(grpc.StatusCode.UNAVAILABLE, "shutting down")
 
     def IngestDocuments(  # noqa: N802
         self, request_iterator: Iterator[Any], context: Context

@@ -223,6 +223,32 @@ def test_policy_calls_name_the_fields_that_change(client: winnow.Winnow, script:
     assert (update.reason, update.request_id, preview.max_documents) == ("why", "once", 10)
 
 
+def test_history_calls_carry_their_filters(client: winnow.Winnow, script: Script) -> None:
+    duplicate = winnow.Verdict.VERDICT_DUPLICATE
+    assert not list(client.dedup.decisions(verdict=duplicate, channel="c"))
+    assert not client.dedup.list_top_cited(count=5)
+    client.dedup.override_decision("d", duplicate, "why", original_id="o")
+    assert not list(client.dedup.review_queue(page_size=3))
+    client.dedup.get_stats(namespace="n")
+    assert script.requests == [
+        dedup_service_pb2.ListDecisionsRequest(verdict=duplicate, channel="c"),
+        dedup_service_pb2.ListTopCitedRequest(count=5),
+        dedup_service_pb2.OverrideDecisionRequest(
+            document_id="d", verdict=duplicate, reason="why", original_id="o"
+        ),
+        dedup_service_pb2.ListReviewQueueRequest(page_size=3),
+        dedup_service_pb2.GetStatsRequest(namespace="n"),
+    ]
+
+
+def test_a_watch_yields_messages_and_raises_how_it_ended(client: winnow.Winnow) -> None:
+    tokens = []
+    with pytest.raises(winnow.Unavailable):
+        for message in client.dedup.watch_decisions():
+            tokens.append(message.resume_token)
+    assert tokens == ["first", "second"]
+
+
 def test_requests_carry_their_arguments(client: winnow.Winnow, script: Script) -> None:
     document = winnow.Document(id="d", channel="c", title="t")
     client.dedup.submit_document(document)

@@ -263,8 +263,10 @@ Status AmqpConnection::Publish(std::string_view exchange, std::string_view key,
   properties.delivery_mode = AMQP_DELIVERY_PERSISTENT;
   properties.message_id = ToBytes(message_id);
   properties.content_type = amqp_cstring_bytes("application/x-protobuf");
+  // Mandatory: an event that one of ours takes must not be lost with its queue.
+  const bool is_mandatory = exchange != kEventExchange || HasQueue(key);
   return ToStatus(amqp_basic_publish(state_->connection, kChannel, ToBytes(exchange), ToBytes(key),
-                                     1, 0, &properties, ToBytes(body)),
+                                     is_mandatory ? 1 : 0, 0, &properties, ToBytes(body)),
                   "publish");
 }
 

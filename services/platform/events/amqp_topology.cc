@@ -1,5 +1,7 @@
 #include "services/platform/events/amqp_topology.h"
 
+#include <algorithm>
+
 namespace winnow::events {
 
 std::string QueueName(std::string_view service, std::string_view event) {
@@ -20,6 +22,12 @@ const std::vector<Queue>& AllQueues() {
       queue("newsfeed", "winnow.events.v1.DuplicateFound"),
   };
   return *queues;
+}
+
+bool HasQueue(std::string_view event) {
+  const auto& queues = AllQueues();
+  return std::any_of(queues.begin(), queues.end(),
+                     [&](const Queue& queue) { return queue.event == event; });
 }
 
 }  // namespace winnow::events

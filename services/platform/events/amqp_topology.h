@@ -29,4 +29,8 @@ std::string DeadQueueName(std::string_view queue);
 // event waits for its consumer also when that has never run.
 const std::vector<Queue>& AllQueues();
 
+// Whether a service of ours takes the event. What none takes goes to the queues that others have
+// bound to it, if any.
+bool HasQueue(std::string_view event);
+
 }  // namespace winnow::events

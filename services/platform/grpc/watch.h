@@ -22,6 +22,7 @@ class Subscriber {
     virtual bool Send(Response response) = 0;
     virtual void End(const Status& status) = 0;
     virtual bool Ended() const = 0;
+    virtual bool Idle() const = 0;
   };
   explicit Subscriber(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
 
@@ -31,6 +32,8 @@ class Subscriber {
   // Ends the watch after what is queued; OK ends it in peace.
   void End(const Status& status) const { sink_->End(status); }
   bool Ended() const { return sink_->Ended(); }
+  // Whether nothing is queued: for who sends a long history page by page.
+  bool Idle() const { return sink_->Idle(); }
 
  private:
   std::shared_ptr<Sink> sink_;

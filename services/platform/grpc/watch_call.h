@@ -89,6 +89,10 @@ class WatchQueue final : public WatchState {
     return !Ended();
   }
   const Response& current() const { return current_; }
+  bool Idle() const {
+    const std::lock_guard lock(mutex_);
+    return queue_.empty();
+  }
 
  private:
   bool MoveFrontToCurrent() override {
@@ -117,6 +121,7 @@ class WatchSink final : public Subscriber<Response>::Sink {
   bool Send(Response response) override { return queue_->Send(std::move(response)); }
   void End(const Status& status) override { queue_->End(status); }
   bool Ended() const override { return queue_->Ended(); }
+  bool Idle() const override { return queue_->Idle(); }
 
  private:
   std::shared_ptr<WatchQueue<Response>> queue_;

@@ -7,11 +7,13 @@ from winnow.client import DEFAULT_ADDRESS, Winnow, connect
 from winnow.collector_client import CollectorClient, Item, StoredItem
 from winnow.connection import Connection, Tls
 from winnow.dedup_client import (
+    CitedOriginal,
     Decision,
     DedupClient,
     Document,
     Duplicate,
     Policy,
+    ReviewItem,
     Stage,
     Verdict,
 )
@@ -53,6 +55,7 @@ __all__ = [
     "ArticleFilter",
     "Cancelled",
     "Category",
+    "CitedOriginal",
     "CollectorClient",
     "Connection",
     "DeadlineExceeded",
@@ -70,6 +73,7 @@ __all__ = [
     "Policy",
     "ResourceExhausted",
     "RetryPolicy",
+    "ReviewItem",
     "Stage",
     "StoredItem",
     "Tls",

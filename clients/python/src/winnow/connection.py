@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -102,6 +102,25 @@ class Connection:
                 error = from_rpc_error(raised)
                 failures += 1
                 self._wait_or_raise(error, policy.delay(error, failures), deadline, raised)
+
+    def watch(
+        self,
+        method: grpc.UnaryStreamMultiCallable[Request, Response],
+        request: Request,
+        *,
+        timeout: float | None = None,
+    ) -> Iterator[Response]:
+        """A server stream's messages, without a deadline unless there is a `timeout` (seconds).
+
+        Closing the iterator ends the call. Errors are raised as for calls; none is tried again.
+        """
+        call = method(request, timeout=timeout, metadata=self.metadata())
+        try:
+            yield from call
+        except grpc.RpcError as raised:
+            raise from_rpc_error(raised) from raised
+        finally:
+            call.cancel()
 
     def _wait_or_raise(
         self, error: WinnowError, delay: float | None, deadline: float, cause: grpc.RpcError

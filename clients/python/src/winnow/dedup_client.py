@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from winnow import ingest, paging
 from winnow.connection import Connection
@@ -16,10 +17,14 @@ Document = dedup_pb2.Document
 Decision = dedup_pb2.Decision
 Duplicate = dedup_pb2.Duplicate
 Policy = dedup_pb2.Policy
+ReviewItem = dedup_pb2.ReviewItem
 Stage = dedup_pb2.Stage
 Verdict = dedup_pb2.Verdict
 CompareDocumentsResponse = dedup_service_pb2.CompareDocumentsResponse
+CitedOriginal = dedup_pb2.CitedOriginal
 GetCitationsResponse = dedup_service_pb2.GetCitationsResponse
+GetStatsResponse = dedup_service_pb2.GetStatsResponse
+WatchDecisionsResponse = dedup_service_pb2.WatchDecisionsResponse
 ListDuplicatesResponse = dedup_service_pb2.ListDuplicatesResponse
 PreviewPolicyResponse = dedup_service_pb2.PreviewPolicyResponse
 
@@ -182,3 +187,112 @@ class DedupClient:
             max_changes=max_changes,
         )
         return self._connection.unary(self._stub.PreviewPolicy, request, timeout=timeout)
+
+    def decisions(
+        self,
+        *,
+        namespace: str = "",
+        verdict: Verdict.ValueType = Verdict.VERDICT_UNSPECIFIED,
+        channel: str = "",
+        from_time: Timestamp | None = None,
+        until_time: Timestamp | None = None,
+        page_size: int = 0,
+        timeout: float | None = None,
+    ) -> Iterator[Decision]:
+        """Decisions that pass the filters, newest arrival first. `timeout` is per page."""
+
+        def fetch(page_token: str) -> tuple[Sequence[Decision], str]:
+            request = dedup_service_pb2.ListDecisionsRequest(
+                namespace=namespace,
+                verdict=verdict,
+                channel=channel,
+                from_time=from_time,
+                until_time=until_time,
+                page_size=page_size,
+                page_token=page_token,
+            )
+            page = self._connection.unary(self._stub.ListDecisions, request, timeout=timeout)
+            return page.decisions, page.next_page_token
+
+        return paging.iterate(fetch)
+
+    def list_top_cited(
+        self,
+        *,
+        namespace: str = "",
+        from_time: Timestamp | None = None,
+        until_time: Timestamp | None = None,
+        count: int = 0,
+        timeout: float | None = None,
+    ) -> Sequence[CitedOriginal]:
+        """What was repeated most within a time range (24 h), most first."""
+        request = dedup_service_pb2.ListTopCitedRequest(
+            namespace=namespace, from_time=from_time, until_time=until_time, count=count
+        )
+        return self._connection.unary(self._stub.ListTopCited, request, timeout=timeout).originals
+
+    def override_decision(
+        self,
+        document_id: str,
+        verdict: Verdict.ValueType,
+        reason: str,
+        *,
+        original_id: str = "",
+        namespace: str = "",
+        request_id: str = "",
+        timeout: float | None = None,
+    ) -> Decision:
+        """Keeps what a person says about a decision; its own verdict confirms it."""
+        request = dedup_service_pb2.OverrideDecisionRequest(
+            namespace=namespace,
+            document_id=document_id,
+            verdict=verdict,
+            original_id=original_id,
+            reason=reason,
+            request_id=request_id,
+        )
+        return self._connection.unary(
+            self._stub.OverrideDecision, request, timeout=timeout
+        ).decision
+
+    def review_queue(
+        self, *, namespace: str = "", page_size: int = 0, timeout: float | None = None
+    ) -> Iterator[ReviewItem]:
+        """Near-threshold decisions that nobody looked at, newest first; answer each by
+        override_decision."""
+
+        def fetch(page_token: str) -> tuple[Sequence[ReviewItem], str]:
+            request = dedup_service_pb2.ListReviewQueueRequest(
+                namespace=namespace, page_size=page_size, page_token=page_token
+            )
+            page = self._connection.unary(self._stub.ListReviewQueue, request, timeout=timeout)
+            return page.items, page.next_page_token
+
+        return paging.iterate(fetch)
+
+    def get_stats(
+        self,
+        *,
+        namespace: str = "",
+        from_time: Timestamp | None = None,
+        until_time: Timestamp | None = None,
+        timeout: float | None = None,
+    ) -> GetStatsResponse:
+        """Counts of a time range (24 h) by hour, channel, stage and similarity."""
+        request = dedup_service_pb2.GetStatsRequest(
+            namespace=namespace, from_time=from_time, until_time=until_time
+        )
+        return self._connection.unary(self._stub.GetStats, request, timeout=timeout)
+
+    def watch_decisions(
+        self, *, namespace: str = "", resume_token: str = "", timeout: float | None = None
+    ) -> Iterator[WatchDecisionsResponse]:
+        """Decisions as they are made, without end; go on with the last message's resume_token.
+
+        Raises Unavailable when the server stops, and ResourceExhausted when this reader is too
+        slow.
+        """
+        request = dedup_service_pb2.WatchDecisionsRequest(
+            namespace=namespace, resume_token=resume_token
+        )
+        return self._connection.watch(self._stub.WatchDecisions, request, timeout=timeout)

@@ -10,6 +10,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
+import java.util.Iterator;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -75,6 +76,32 @@ final class Connection {
         pause(delay.get());
       }
     }
+  }
+
+  /** A server stream's messages, without a deadline; it ends with the exception of its status. */
+  <Q, R> Iterator<R> watch(MethodDescriptor<Q, R> method, Q request) {
+    Iterator<R> messages =
+        ClientCalls.blockingServerStreamingCall(
+            authorized(), method, CallOptions.DEFAULT, request);
+    return new Iterator<>() {
+      @Override
+      public boolean hasNext() {
+        try {
+          return messages.hasNext();
+        } catch (StatusRuntimeException raised) {
+          throw WinnowException.from(raised);
+        }
+      }
+
+      @Override
+      public R next() {
+        try {
+          return messages.next();
+        } catch (StatusRuntimeException raised) {
+          throw WinnowException.from(raised);
+        }
+      }
+    };
   }
 
   static void pause(Duration delay) {

@@ -2,6 +2,7 @@ package io.winnow.client;
 
 import com.google.protobuf.FieldMask;
 import io.winnow.dedup.v1.CheckDocumentRequest;
+import io.winnow.dedup.v1.CitedOriginal;
 import io.winnow.dedup.v1.CompareDocumentsRequest;
 import io.winnow.dedup.v1.CompareDocumentsResponse;
 import io.winnow.dedup.v1.Decision;
@@ -12,14 +13,23 @@ import io.winnow.dedup.v1.GetCitationsRequest;
 import io.winnow.dedup.v1.GetCitationsResponse;
 import io.winnow.dedup.v1.GetDecisionRequest;
 import io.winnow.dedup.v1.GetPolicyRequest;
+import io.winnow.dedup.v1.GetStatsRequest;
+import io.winnow.dedup.v1.GetStatsResponse;
 import io.winnow.dedup.v1.IngestDocumentsRequest;
 import io.winnow.dedup.v1.IngestDocumentsResponse;
+import io.winnow.dedup.v1.ListDecisionsRequest;
 import io.winnow.dedup.v1.ListDuplicatesRequest;
+import io.winnow.dedup.v1.ListReviewQueueRequest;
+import io.winnow.dedup.v1.ListTopCitedRequest;
+import io.winnow.dedup.v1.OverrideDecisionRequest;
 import io.winnow.dedup.v1.Policy;
 import io.winnow.dedup.v1.PreviewPolicyRequest;
 import io.winnow.dedup.v1.PreviewPolicyResponse;
+import io.winnow.dedup.v1.ReviewItem;
 import io.winnow.dedup.v1.SubmitDocumentRequest;
 import io.winnow.dedup.v1.UpdatePolicyRequest;
+import io.winnow.dedup.v1.WatchDecisionsRequest;
+import io.winnow.dedup.v1.WatchDecisionsResponse;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.BiConsumer;
@@ -110,6 +120,52 @@ public final class DedupClient {
             .setUpdateMask(FieldMask.newBuilder().addAllPaths(fields))
             .build();
     return connection.call(DedupServiceGrpc.getPreviewPolicyMethod(), request);
+  }
+
+  /** Decisions that pass the request's filters, newest arrival first. */
+  public Pages<Decision> decisions(ListDecisionsRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  DedupServiceGrpc.getListDecisionsMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getDecisionsList(), page.getNextPageToken());
+        });
+  }
+
+  /** What was repeated most within a time range, most first. */
+  public List<CitedOriginal> listTopCited(ListTopCitedRequest request) {
+    return connection.call(DedupServiceGrpc.getListTopCitedMethod(), request).getOriginalsList();
+  }
+
+  /** Keeps what a person says about a decision; its own verdict confirms it. */
+  public Decision overrideDecision(OverrideDecisionRequest request) {
+    return connection.call(DedupServiceGrpc.getOverrideDecisionMethod(), request).getDecision();
+  }
+
+  /** Near-threshold decisions that nobody looked at, newest first. */
+  public Pages<ReviewItem> reviewQueue(ListReviewQueueRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  DedupServiceGrpc.getListReviewQueueMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getItemsList(), page.getNextPageToken());
+        });
+  }
+
+  /** Counts of a time range by hour, channel, stage and similarity. */
+  public GetStatsResponse getStats(GetStatsRequest request) {
+    return connection.call(DedupServiceGrpc.getGetStatsMethod(), request);
+  }
+
+  /** Decisions as they are made, without end; go on with the last message's resume token. */
+  public Iterator<WatchDecisionsResponse> watchDecisions(WatchDecisionsRequest request) {
+    return connection.watch(DedupServiceGrpc.getWatchDecisionsMethod(), request);
   }
 
   private static Result<Decision> result(IngestDocumentsResponse response) {

@@ -1,0 +1,277 @@
+// Dedup through gRPC over loopback, in one run with its floors:
+//   stream  IngestDocuments, durable decisions, against the same entries and decisions by bare
+//           unnest inserts of 1,000; rounds of bare, ingest, bare again (the A/A control), medians
+//   unary   SubmitDocument with a window of WINNOW_BENCH_WINDOW (200,000) documents in memory,
+//           against one durable commit of one row; alone and beside the stream
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/collector/service.h"
+#include "services/dedup/service.h"
+#include "services/platform/postgres/private_postgres.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_platform.h"
+#include "winnow/dedup/v1/dedup_service.grpc.pb.h"
+
+namespace winnow::bench {
+namespace {
+
+using dedup::v1::DedupService;
+using std::chrono::steady_clock;
+
+constexpr int kRounds = 5;
+constexpr int kRows = 20'000;  // a leg
+constexpr int kCalls = 1'000;  // unary calls a leg
+constexpr std::chrono::seconds kLimit(120);
+
+Deadline Soon() { return steady_clock::now() + kLimit; }
+
+void OrExit(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+double Seconds(steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+double Percentile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+double Median(std::vector<double> values) { return Percentile(std::move(values), 0.5); }
+
+int WindowSize() {
+  const char* asked = std::getenv("WINNOW_BENCH_WINDOW");
+  return asked == nullptr ? 200'000 : std::atoi(asked);
+}
+
+// Documents as long as Korean headlines and leads are; one in ten repeats another outlet's title.
+class Documents {
+ public:
+  explicit Documents(uint64_t seed) : random_(seed), seed_(seed) {}
+
+  dedup::v1::Document Next() {
+    dedup::v1::Document document;
+    document.set_id(std::to_string(seed_) + "-" + std::to_string(count_++));
+    document.set_channel("outlet-" + std::to_string(random_() % 40));
+    const bool is_repeat = !titles_.empty() && random_() % 10 == 0;
+    document.set_title(is_repeat ? titles_[random_() % titles_.size()] : Words(8));
+    document.set_text(Words(25));
+    document.set_url("https://news.example/" + document.id());
+    if (!is_repeat && titles_.size() < 5'000) titles_.push_back(document.title());
+    return document;
+  }
+
+ private:
+  std::string Words(int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) {
+      if (i > 0) text += ' ';
+      for (uint64_t letters = 2 + random_() % 3; letters > 0; --letters) {
+        const uint64_t point = 0xAC00 + random_() % 2'000 * 5;
+        text += static_cast<char>(0xE0 | point >> 12);
+        text += static_cast<char>(0x80 | (point >> 6 & 0x3F));
+        text += static_cast<char>(0x80 | (point & 0x3F));
+      }
+    }
+    return text;
+  }
+  std::mt19937_64 random_;
+  const uint64_t seed_;
+  uint64_t count_ = 0;
+  std::vector<std::string> titles_;
+};
+
+std::vector<dedup::v1::Document> Make(uint64_t seed, int count) {
+  Documents documents(seed);
+  std::vector<dedup::v1::Document> made;
+  made.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) made.push_back(documents.Next());
+  return made;
+}
+
+// Tables like dedup.entries and dedup.decisions, with their indexes.
+Status MakeBareTables(pg::Pool& pool) {
+  return pool.Write(Soon(), [](pg::Session& session) {
+    session.ExecuteText(
+        "CREATE SCHEMA bare; CREATE TABLE bare.entries (LIKE dedup.entries INCLUDING ALL);"
+        "CREATE TABLE bare.decisions (LIKE dedup.decisions INCLUDING ALL)");
+    return OkStatus();
+  });
+}
+
+constexpr pg::Statement kBareEntries = {
+    "bench.bare_entries",
+    "INSERT INTO bare.entries (namespace, seq, document_id, channel, title, lead, canonical_url,"
+    " arrival_time, root_seq) SELECT 'bare', *, now(), 1 FROM unnest($1::bigint[], $2::text[],"
+    " $3::text[], $4::text[], $5::text[], $6::text[])"};
+constexpr pg::Statement kBareDecisions = {
+    "bench.bare_decisions",
+    "INSERT INTO bare.decisions (namespace, seq, document_id, channel, url, verdict, similarity,"
+    " stage, policy_version, arrival_time, decide_time) SELECT 'bare', *, 1, 0, 0, 1, now(), now()"
+    " FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[])"};
+
+int64_t bare_seq = 0;
+
+void InsertBare(pg::Pool& pool, std::span<const dedup::v1::Document> rows) {
+  pg::Array seqs, ids, channels, titles, leads, urls;
+  for (const auto& row : rows) {
+    seqs.Add(++bare_seq);
+    ids.Add(row.id());
+    channels.Add(row.channel());
+    titles.Add(row.title());
+    leads.Add(row.text());
+    urls.Add(row.url());
+  }
+  OrExit(pool.Write(Soon(), [&](pg::Session& session) {
+    session.Execute(kBareEntries, seqs, ids, channels, titles, leads, urls);
+    session.Execute(kBareDecisions, seqs, ids, channels, urls);
+    return OkStatus();
+  }));
+}
+
+double RunBare(pg::Pool& pool, const std::vector<dedup::v1::Document>& rows) {
+  const auto begin = steady_clock::now();
+  for (size_t from = 0; from < rows.size(); from += 1'000) {
+    InsertBare(pool, std::span(rows).subspan(from, std::min<size_t>(1'000, rows.size() - from)));
+  }
+  return Seconds(steady_clock::now() - begin);
+}
+
+double RunIngest(DedupService::Stub& stub, const std::vector<dedup::v1::Document>& rows) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLimit);
+  const auto begin = steady_clock::now();
+  const auto stream = stub.IngestDocuments(&context);
+  std::thread writer([&] {
+    dedup::v1::IngestDocumentsRequest request;
+    for (const auto& row : rows) {
+      *request.mutable_document() = row;
+      if (!stream->Write(request, grpc::WriteOptions().set_buffer_hint())) break;
+    }
+    stream->WritesDone();
+  });
+  size_t recorded = 0;
+  for (dedup::v1::IngestDocumentsResponse answer; stream->Read(&answer);) {
+    recorded += answer.decision().recorded() ? 1 : 0;
+  }
+  writer.join();
+  const grpc::Status status = stream->Finish();
+  if (!status.ok() || recorded != rows.size()) {
+    std::fprintf(stderr, "%zu of %zu recorded: %s\n", recorded, rows.size(),
+                 status.error_message().c_str());
+    std::exit(1);
+  }
+  return Seconds(steady_clock::now() - begin);
+}
+
+std::vector<double> RunCommits(pg::Pool& pool, const std::vector<dedup::v1::Document>& rows) {
+  std::vector<double> seconds;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto begin = steady_clock::now();
+    InsertBare(pool, std::span(rows).subspan(i, 1));
+    seconds.push_back(Seconds(steady_clock::now() - begin));
+  }
+  return seconds;
+}
+
+std::vector<double> RunUnary(DedupService::Stub& stub,
+                             const std::vector<dedup::v1::Document>& rows) {
+  std::vector<double> seconds;
+  for (const auto& row : rows) {
+    dedup::v1::SubmitDocumentRequest request;
+    *request.mutable_document() = row;
+    dedup::v1::SubmitDocumentResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kLimit);
+    const auto begin = steady_clock::now();
+    const grpc::Status status = stub.SubmitDocument(&context, request, &response);
+    seconds.push_back(Seconds(steady_clock::now() - begin));
+    if (status.ok() && response.decision().recorded()) continue;
+    std::fprintf(stderr, "not recorded: %s\n", status.error_message().c_str());
+    std::exit(1);
+  }
+  return seconds;
+}
+
+void Stream(pg::Pool& pool, DedupService::Stub& stub) {
+  std::vector<double> bare, ingest, again;
+  for (uint64_t round = 0; round <= kRounds; ++round) {  // the first warms up
+    const double first = RunBare(pool, Make(1'000 + 3 * round, kRows));
+    const double through = RunIngest(stub, Make(1'001 + 3 * round, kRows));
+    const double second = RunBare(pool, Make(1'002 + 3 * round, kRows));
+    if (round == 0) continue;
+    bare.push_back(first);
+    ingest.push_back(through);
+    again.push_back(second);
+  }
+  const auto rate = [](const std::vector<double>& seconds) { return kRows / Median(seconds); };
+  std::printf("bare unnest-1000, rows/s               %10.0f\n", rate(bare));
+  std::printf("IngestDocuments, decisions/s           %10.0f\n", rate(ingest));
+  std::printf("A/A control                            %10.2f\n", rate(again) / rate(bare));
+  std::printf("IngestDocuments / bare                 %10.2f   target >= 0.60\n",
+              rate(ingest) / rate(bare));
+}
+
+void PrintUnary(const char* what, const std::vector<double>& seconds) {
+  std::printf("%-38s p50 %7.2f ms   p99 %7.2f ms\n", what, 1e3 * Percentile(seconds, 0.5),
+              1e3 * Percentile(seconds, 0.99));
+}
+
+void Unary(pg::Pool& pool, DedupService::Stub& stub) {
+  constexpr int kChunk = 20'000;
+  const int window = WindowSize();
+  for (int filled = 0; filled < window; filled += kChunk) {
+    RunIngest(stub, Make(5'000 + static_cast<uint64_t>(filled), kChunk));
+  }
+  std::printf("window: %d documents more\n", window);
+  RunUnary(stub, Make(20, 100));
+  PrintUnary("one durable commit", RunCommits(pool, Make(21, kCalls)));
+  PrintUnary("SubmitDocument", RunUnary(stub, Make(22, kCalls)));
+  PrintUnary("one durable commit again (A/A)", RunCommits(pool, Make(23, kCalls)));
+  std::atomic<bool> stopping{false};
+  std::thread bulk([&] {
+    for (uint64_t seed = 9'000; !stopping; ++seed) RunIngest(stub, Make(seed, 5'000));
+  });
+  PrintUnary("SubmitDocument beside a bulk stream", RunUnary(stub, Make(24, kCalls)));
+  stopping = true;
+  bulk.join();
+}
+
+void Run() {
+  test::TempDir dir("bench");
+  pg::PrivatePostgresOptions options;
+  options.data_dir = dir.path();
+  auto server = pg::PrivatePostgres::Start(options);
+  OrExit(server.status());
+  {
+    test::TestPlatform platform((*server)->connection_url());
+    OrExit(pg::Migrate(platform.pool(), collector::CollectorMigrations(), Soon()));
+    OrExit(pg::Migrate(platform.pool(), dedup::DedupMigrations(), Soon()));
+    OrExit(MakeBareTables(platform.pool()));
+    platform.Serve({collector::MakeCollectorTarget(platform.parts()),
+                    dedup::MakeDedupTarget(platform.parts())},
+                   /*with_events=*/false);
+    const auto stub = DedupService::NewStub(
+        grpc::CreateChannel(platform.address(), grpc::InsecureChannelCredentials()));
+    Stream(platform.pool(), *stub);
+    Unary(platform.pool(), *stub);
+  }
+  OrExit((*server)->Stop());
+}
+
+}  // namespace
+}  // namespace winnow::bench
+
+int main() { winnow::bench::Run(); }

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# ./x chaos dedup: the proofs that ctest runs small, at their full size.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+. tools/lib.sh
+. tools/cmake.sh
+
+case "$#:${1:-}" in
+  1:dedup)
+    select=dedup_race
+    export WINNOW_RACE_PAIRS="${WINNOW_RACE_PAIRS:-100000}"
+    export WINNOW_RACE_KILLS="${WINNOW_RACE_KILLS:-8}"
+    export WINNOW_RACE_INSTANCES="${WINNOW_RACE_INSTANCES:-4}"
+    ;;
+  *) usage_error "chaos takes nothing, or dedup, not '$*'" ;;
+esac
+tools/install.sh --test
+build release winnow
+step "chaos $1"
+export WINNOW_BINARY="$PWD/build/release/bin/winnow"
+"$VENV/bin/python" tests/support/run_python_suite.py tests/chaos -k "$select"
