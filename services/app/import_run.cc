@@ -29,7 +29,7 @@ Refusal ToRefusal(Line::Problem problem) {
 }  // namespace
 
 ImportRun::ImportRun(ImportSettings settings, const Remote& remote, const Interrupt& interrupt,
-                     ByteSource& source, Checkpoint start)
+                     ByteSource& source, const Checkpoint& start)
     : settings_(std::move(settings)),
       interrupt_(interrupt),
       source_(source),

@@ -35,7 +35,7 @@ struct ImportSettings {
 class ImportRun {
  public:
   ImportRun(ImportSettings settings, const Remote& remote, const Interrupt& interrupt,
-            ByteSource& source, Checkpoint start);
+            ByteSource& source, const Checkpoint& start);
 
   // Errors: CANCELLED when it was interrupted; why the server could not take the rest;
   // DEADLINE_EXCEEDED when decisions did not come. What was done stands in books() in any case.

@@ -1,12 +1,12 @@
 #include "services/app/interrupt.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -44,7 +44,7 @@ void Handle(int number, void (*handler)(int)) {
 }  // namespace
 
 const Interrupt& Interrupt::Install() {
-  static const Interrupt instance = [] {
+  static const Interrupt kInstance = [] {
     g_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (g_fd < 0) {
       std::perror("winnow: eventfd");
@@ -61,7 +61,7 @@ const Interrupt& Interrupt::Install() {
     sigprocmask(SIG_SETMASK, &none, nullptr);
     return Interrupt(g_fd);
   }();
-  return instance;
+  return kInstance;
 }
 
 bool Interrupt::requested() const { return signal() != 0; }
