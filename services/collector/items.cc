@@ -74,8 +74,10 @@ void CheckRequired(const Item& item, std::string_view path, Violations& violatio
   }
 }
 
-void CheckWords(const std::vector<std::string>& words, size_t limit, const std::string& field,
-                Violations& violations) {
+void CheckWords(const std::vector<std::string>& words, size_t limit, std::string_view path,
+                std::string_view name, Violations& violations) {
+  if (words.empty()) return;
+  const std::string field = Join(path, name);
   if (words.size() > limit) {
     violations.Add(field, "has " + std::to_string(words.size()) + " entries, at most " +
                               std::to_string(limit) + " are allowed: leave the rest out");
@@ -145,7 +147,7 @@ void CheckText(std::string_view text, size_t limit, std::string_view field,
 void Accept(Item& item, Time now, std::string_view path, Violations& violations) {
   const size_t before = violations.size();
   if (item.ns.empty()) item.ns = kDefaultNamespace;
-  CheckNamespace(item.ns, Join(path, "namespace"), violations);
+  if (!IsSlug(item.ns)) CheckNamespace(item.ns, Join(path, "namespace"), violations);
   CheckRequired(item, path, violations);
   for (const TextRule& rule : kTextRules) {
     const std::string& text = item.*rule.text;
@@ -158,8 +160,8 @@ void Accept(Item& item, Time now, std::string_view path, Violations& violations)
   }
   CheckMediaUrl(item.image_url, path, "image_url", violations);
   CheckMediaUrl(item.video_url, path, "video_url", violations);
-  CheckWords(item.source_categories, kMaxCategories, Join(path, "source_categories"), violations);
-  CheckWords(item.keywords, kMaxKeywords, Join(path, "keywords"), violations);
+  CheckWords(item.source_categories, kMaxCategories, path, "source_categories", violations);
+  CheckWords(item.keywords, kMaxKeywords, path, "keywords", violations);
   if (item.url.size() <= 4 * kMaxUrl) FillCanonicalUrl(item, path, violations);
   if (violations.size() != before) return;
   if (item.language.empty()) item.language = GuessLanguage(item.title);

@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <map>
-#include <unordered_set>
 
 #include "services/collector/store.h"
 #include "services/collector/store_rows.h"
@@ -10,90 +10,112 @@
 namespace winnow::collector {
 namespace {
 
-using Identities = std::map<Hash128Value, size_t>;  // to the first item that has it
-
-// A batch, and each of its different items once.
+// A batch, each of its different items once.
 struct Batch {
-  std::vector<Item> items;           // as put; the first of each identity has an id
-  std::vector<Hash128Value> hashes;  // of each item
-  Identities first;
-  std::vector<const Item*> unique;      // by identity
-  std::vector<std::string> identities;  // of `unique`, as UUID text
+  std::vector<Item> items;            // as put; the first of each identity has an id
+  std::vector<size_t> first;          // of each item: the first that has its identity
+  std::vector<Candidate> candidates;  // those first ones, by identity
 };
-
-std::string ToUuidText(const Hash128Value& hash) {
-  std::string bytes;
-  for (const uint64_t half : {hash.high, hash.low}) {
-    for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(half >> shift);
-  }
-  return Hex(bytes);
-}
 
 Batch MakeBatch(std::vector<Item> items) {
   Batch batch;
   batch.items = std::move(items);
-  batch.hashes.reserve(batch.items.size());
+  std::vector<std::pair<Hash128Value, size_t>> order;
+  order.reserve(batch.items.size());
+  for (size_t i = 0; i < batch.items.size(); ++i) order.emplace_back(IdentityOf(batch.items[i]), i);
+  std::sort(order.begin(), order.end());
+  batch.first.resize(order.size());
+  size_t first = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto& [identity, position] = order[i];
+    if (i == 0 || identity != order[i - 1].first) {
+      first = position;
+      batch.candidates.push_back({identity, &batch.items[position]});
+    }
+    batch.first[position] = first;
+  }
+  // In the order put: ids of one arrival time list that way.
   for (size_t i = 0; i < batch.items.size(); ++i) {
     Item& item = batch.items[i];
-    batch.hashes.push_back(IdentityOf(item));
-    const bool is_first = batch.first.emplace(batch.hashes.back(), i).second;
-    if (is_first) item.id = NewUuidV7(item.create_time);
-  }
-  for (const auto& [hash, i] : batch.first) {
-    batch.unique.push_back(&batch.items[i]);
-    batch.identities.push_back(ToUuidText(hash));
+    if (batch.first[i] == i) item.id = NewUuidV7(item.create_time);
   }
   return batch;
 }
 
-// What the transaction found: the ids that are new, and what is stored of the rest.
+// What the transaction found.
 struct Outcome {
-  std::unordered_set<std::string> created;
+  std::vector<bool> created;  // of each item of the batch
   std::map<Hash128Value, Item> known;
 };
 
 // The events of what was created, in the order in which it was put.
-void AppendEvents(pg::Session& session, const Batch& batch,
-                  const std::unordered_set<std::string>& created, const std::string& traceparent) {
+void AppendEvents(pg::Session& session, const Batch& batch, const std::vector<bool>& created,
+                  const std::string& traceparent) {
   std::vector<winnow::events::v1::Envelope> envelopes;
-  envelopes.reserve(created.size());
-  for (const Item& item : batch.items) {
-    if (item.id.empty() || !created.contains(item.id)) continue;
+  envelopes.reserve(batch.candidates.size());
+  for (size_t i = 0; i < batch.items.size(); ++i) {
+    if (!created[i]) continue;
+    const Item& item = batch.items[i];
     envelopes.push_back(events::NewEnvelope(item.create_time, item.ns, traceparent));
     envelopes.back().mutable_item_collected()->set_item_id(item.id);
   }
   events::Append(session, "collector", envelopes);
 }
 
-Outcome Insert(pg::Session& session, const Batch& batch, const std::string& traceparent) {
+StatusOr<Outcome> Insert(pg::Session& session, const Batch& batch, const std::string& traceparent) {
   Outcome outcome;
-  outcome.created = InsertNew(session, batch.unique, batch.identities);
-  AppendEvents(session, batch, outcome.created, traceparent);
-  std::vector<std::string> missing;
-  for (size_t i = 0; i < batch.unique.size(); ++i) {
-    if (!outcome.created.contains(batch.unique[i]->id)) missing.push_back(batch.identities[i]);
+  outcome.created.resize(batch.items.size());
+  const std::vector<std::string> ids = InsertNew(session, batch.candidates);
+  std::vector<Hash128Value> missing;
+  auto next = ids.begin();
+  for (const auto& [identity, item] : batch.candidates) {
+    if (next != ids.end() && *next == item->id) {
+      outcome.created[static_cast<size_t>(item - batch.items.data())] = true;
+      ++next;
+    } else {
+      missing.push_back(identity);
+    }
   }
+  if (next != ids.end()) return Internal("rows were not created in the order given");
+  AppendEvents(session, batch, outcome.created, traceparent);
   if (missing.empty()) return outcome;
   // Whoever held these identities has committed: this statement's own snapshot sees them.
   for (Item& item : ReadByIdentity(session, missing)) {
-    const Hash128Value hash = IdentityOf(item);
-    outcome.known.emplace(hash, std::move(item));
+    const Hash128Value identity = IdentityOf(item);
+    outcome.known.emplace(identity, std::move(item));
   }
   return outcome;
 }
 
-StatusOr<PutItem> Answer(const Batch& batch, const Outcome& outcome, size_t i) {
-  const Item& put = batch.items[i];
-  const size_t first = batch.first.at(batch.hashes[i]);
-  const bool created = outcome.created.contains(batch.items[first].id);
-  const auto known = outcome.known.find(batch.hashes[i]);
-  if (!created && known == outcome.known.end()) {
-    return Internal("the item is neither created nor known");
+StatusOr<PutItem> ReadKnown(const Item& put, Outcome& outcome) {
+  const auto known = outcome.known.find(IdentityOf(put));
+  if (known == outcome.known.end()) return Internal("the item is neither created nor known");
+  return PutItem{std::move(known->second), false};
+}
+
+// The hash is no defence against someone who makes two meet: nothing false is answered then.
+Status CheckSame(const Item& put, const Item& stored) {
+  return IsSame(put, stored) ? OkStatus() : Internal("two items have one identity hash");
+}
+
+std::vector<StatusOr<PutItem>> Answer(Batch batch, Outcome outcome) {
+  std::vector<StatusOr<PutItem>> answers;
+  answers.reserve(batch.items.size());
+  for (size_t i = 0; i < batch.items.size(); ++i) {
+    Item& put = batch.items[i];
+    if (batch.first[i] != i) {
+      answers.push_back(answers[batch.first[i]]);
+      if (answers[i].ok()) answers[i]->created = false;
+    } else if (outcome.created[i]) {
+      answers.push_back(PutItem{std::move(put), true});
+      continue;
+    } else {
+      answers.push_back(ReadKnown(put, outcome));
+    }
+    const Status same = answers[i].ok() ? CheckSame(put, answers[i]->item) : OkStatus();
+    if (!same.ok()) answers[i] = same;
   }
-  const Item& stored = created ? batch.items[first] : known->second;
-  // The hash is no defence against someone who makes two meet: nothing false is answered then.
-  if (!IsSame(put, stored)) return Internal("two different items have one identity hash");
-  return PutItem{stored, created && first == i};
+  return answers;
 }
 
 }  // namespace
@@ -101,15 +123,11 @@ StatusOr<PutItem> Answer(const Batch& batch, const Outcome& outcome, size_t i) {
 StatusOr<std::vector<StatusOr<PutItem>>> Store::Put(Deadline deadline, std::vector<Item> items,
                                                     const std::string& traceparent) {
   if (items.empty()) return std::vector<StatusOr<PutItem>>{};
-  const Batch batch = MakeBatch(std::move(items));
-  WINNOW_ASSIGN_OR_RETURN(const Outcome outcome,
-                          writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Outcome> {
-                            return Insert(session, batch, traceparent);
-                          }));
-  std::vector<StatusOr<PutItem>> answers;
-  answers.reserve(batch.items.size());
-  for (size_t i = 0; i < batch.items.size(); ++i) answers.push_back(Answer(batch, outcome, i));
-  return answers;
+  Batch batch = MakeBatch(std::move(items));
+  WINNOW_ASSIGN_OR_RETURN(Outcome outcome, writes_.Write(deadline, [&](pg::Session& session) {
+    return Insert(session, batch, traceparent);
+  }));
+  return Answer(std::move(batch), std::move(outcome));
 }
 
 }  // namespace winnow::collector

@@ -23,7 +23,14 @@ constexpr pg::Statement kInsert{
 constexpr pg::Statement kReadByIdentity{"collector.read_items_by_identity",
                                         WINNOW_COLLECTOR_ITEMS_BY("identity")};
 
+// The columns from namespace to video_url.
+constexpr std::string Item::*kTexts[] = {&Item::ns,        &Item::channel,       &Item::external_id,
+                                         &Item::url,       &Item::canonical_url, &Item::title,
+                                         &Item::snippet,   &Item::language,      &Item::source_name,
+                                         &Item::image_url, &Item::video_url};
+
 std::string ToLiteral(const std::vector<std::string>& words) {
+  if (words.empty()) return "{}";
   pg::Array array;
   for (const std::string& word : words) array.Add(word);
   return array.ToString();
@@ -58,44 +65,45 @@ Item ToItem(const pqxx::row& row) {
   return item;
 }
 
-std::unordered_set<std::string> InsertNew(pg::Session& session, std::span<const Item* const> items,
-                                          std::span<const std::string> identities) {
-  pg::Array ids, keys, namespaces, channels, external_ids, urls, canonical_urls, titles, snippets,
-      languages, source_names, image_urls, video_urls, categories, keywords, publish_times,
-      arrival_times, create_times;
-  for (size_t i = 0; i < items.size(); ++i) {
-    const Item& item = *items[i];
-    ids.Add(item.id);
-    keys.Add(identities[i]);
-    namespaces.Add(item.ns);
-    channels.Add(item.channel);
-    external_ids.Add(item.external_id);
-    urls.Add(item.url);
-    canonical_urls.Add(item.canonical_url);
-    titles.Add(item.title);
-    snippets.Add(item.snippet);
-    languages.Add(item.language);
-    source_names.Add(item.source_name);
-    image_urls.Add(item.image_url);
-    video_urls.Add(item.video_url);
-    categories.Add(ToLiteral(item.source_categories));
-    keywords.Add(ToLiteral(item.keywords));
-    publish_times.Add(item.publish_time);
-    arrival_times.Add(item.arrival_time);
-    create_times.Add(item.create_time);
+std::vector<std::string> InsertNew(pg::Session& session, std::span<const Candidate> candidates) {
+  using pg::BinaryArray;
+  BinaryArray ids(BinaryArray::kUuid);
+  BinaryArray identities(BinaryArray::kUuid);
+  std::vector<BinaryArray> texts(std::size(kTexts), BinaryArray(BinaryArray::kText));
+  BinaryArray categories(BinaryArray::kText);
+  BinaryArray keywords(BinaryArray::kText);
+  BinaryArray publish_times(BinaryArray::kTimestamptz);
+  BinaryArray arrival_times(BinaryArray::kTimestamptz);
+  BinaryArray create_times(BinaryArray::kTimestamptz);
+  for (const Candidate& candidate : candidates) {
+    const Item& item = *candidate.item;
+    ids.AddUuid(item.id);
+    identities.AddUuid(candidate.identity.high, candidate.identity.low);
+    for (size_t i = 0; i < texts.size(); ++i) texts[i].AddText(item.*kTexts[i]);
+    categories.AddText(ToLiteral(item.source_categories));
+    keywords.AddText(ToLiteral(item.keywords));
+    publish_times.AddTime(item.publish_time.value());
+    arrival_times.AddTime(item.arrival_time.value());
+    create_times.AddTime(item.create_time);
   }
-  const pqxx::result created =
-      session.Execute(kInsert, ids, keys, namespaces, channels, external_ids, urls, canonical_urls,
-                      titles, snippets, languages, source_names, image_urls, video_urls, categories,
-                      keywords, publish_times, arrival_times, create_times);
-  std::unordered_set<std::string> out;
-  for (const auto& row : created) out.insert(row[0].as<std::string>());
-  return out;
+  pg::Parameters parameters;
+  parameters.Add(ids);
+  parameters.Add(identities);
+  for (const BinaryArray& text : texts) parameters.Add(text);
+  for (const BinaryArray* array :
+       {&categories, &keywords, &publish_times, &arrival_times, &create_times}) {
+    parameters.Add(*array);
+  }
+  std::vector<std::string> created;
+  const pqxx::result rows = session.Run(kInsert, parameters);
+  created.reserve(rows.size());
+  for (const auto& row : rows) created.emplace_back(row[0].c_str());
+  return created;
 }
 
-std::vector<Item> ReadByIdentity(pg::Session& session, std::span<const std::string> identities) {
-  pg::Array keys;
-  for (const std::string& identity : identities) keys.Add(identity);
+std::vector<Item> ReadByIdentity(pg::Session& session, std::span<const Hash128Value> identities) {
+  pg::BinaryArray keys(pg::BinaryArray::kUuid);
+  for (const Hash128Value& identity : identities) keys.AddUuid(identity.high, identity.low);
   std::vector<Item> items;
   for (const auto& row : session.Execute(kReadByIdentity, keys)) items.push_back(ToItem(row));
   return items;

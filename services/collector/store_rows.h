@@ -1,9 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "services/collector/items.h"
@@ -29,12 +27,18 @@ namespace winnow::collector {
 
 Item ToItem(const pqxx::row& row);
 
-// Inserts those whose identity is free, in the order given, and answers the ids of those. Callers
-// sort by identity, so that two batches wait for each other in one order and never deadlock.
-std::unordered_set<std::string> InsertNew(pg::Session& session, std::span<const Item* const> items,
-                                          std::span<const std::string> identities);
+// An item that may be new, and its identity.
+struct Candidate {
+  Hash128Value identity;
+  const Item* item = nullptr;
+};
+
+// Inserts those whose identity is free, and answers their ids; candidates and ids are in one order.
+// Callers sort by identity, so that two batches wait for each other in one order and never
+// deadlock.
+std::vector<std::string> InsertNew(pg::Session& session, std::span<const Candidate> candidates);
 
 // The items that hold these identities.
-std::vector<Item> ReadByIdentity(pg::Session& session, std::span<const std::string> identities);
+std::vector<Item> ReadByIdentity(pg::Session& session, std::span<const Hash128Value> identities);
 
 }  // namespace winnow::collector

@@ -1,5 +1,6 @@
 // What the binder costs a unary call above a bare callback echo: CPU of the server process, by its
-// process clock. Both servers, and the bare one a second time as the A/A control, run in one child
+// process clock. The bare server, the same again as the A/A control, a bare one that hands each
+// call to another thread, and a bound one whose handler runs inline or on a pool are in one child
 // process and are called in turns; the client is the parent. Prints medians over the rounds.
 //
 //   bench_handler_overhead [--rounds N] [--calls N]
@@ -17,10 +18,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <deque>
+#include <functional>
 #include <iostream>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/echo_server.h"
@@ -34,16 +38,65 @@ using test::EchoOptions;
 using test::EchoServer;
 namespace echo = test::echo;
 
+// The least that a change of threads can cost: one other thread, a queue, a wake-up.
+class OtherThread {
+ public:
+  OtherThread() : thread_([this] { Run(); }) {}
+  ~OtherThread() {
+    Push({});
+    thread_.join();
+  }
+  // An empty one ends the thread.
+  void Push(std::function<void()> job) {
+    {
+      const std::lock_guard lock(mutex_);
+      jobs_.push_back(std::move(job));
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void Run() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return !jobs_.empty(); });
+      const std::function<void()> job = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      if (!job) return;
+      job();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> jobs_;
+  std::thread thread_;
+};
+
 class BareEcho final : public echo::EchoService::CallbackService {
  public:
-  grpc::ServerUnaryReactor* Store(grpc::CallbackServerContext* context,
-                                  const echo::StoreRequest* request,
-                                  echo::StoreResponse* response) override {
+  grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context,
+                                 const echo::PingRequest* request,
+                                 echo::PingResponse* response) override {
     response->set_text(request->text());
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
+  grpc::ServerUnaryReactor* Store(grpc::CallbackServerContext* context,
+                                  const echo::StoreRequest* request,
+                                  echo::StoreResponse* response) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    other_.Push([request, response, reactor] {
+      response->set_text(request->text());
+      reactor->Finish(grpc::Status::OK);
+    });
+    return reactor;
+  }
+
+ private:
+  OtherThread other_;
 };
 
 struct BareServer {
@@ -118,7 +171,26 @@ class Child {
   clockid_t clock_{};
 };
 
+struct PingCall {
+  echo::PingRequest request;
+  echo::PingResponse response;
+  void Start(echo::EchoService::Stub& stub, grpc::ClientContext& context,
+             std::function<void(grpc::Status)> done) {
+    stub.async()->Ping(&context, &request, &response, std::move(done));
+  }
+};
+
+struct StoreCall {
+  echo::StoreRequest request;
+  echo::StoreResponse response;
+  void Start(echo::EchoService::Stub& stub, grpc::ClientContext& context,
+             std::function<void(grpc::Status)> done) {
+    stub.async()->Store(&context, &request, &response, std::move(done));
+  }
+};
+
 // `calls` calls, `in_flight` at a time.
+template <class Call>
 class Load {
  public:
   Load(echo::EchoService::Stub& stub, int calls, int in_flight)
@@ -134,8 +206,7 @@ class Load {
  private:
   struct Slot {
     std::unique_ptr<grpc::ClientContext> context;
-    echo::StoreRequest request;
-    echo::StoreResponse response;
+    Call call;
   };
 
   void Next(Slot& slot) {
@@ -146,12 +217,11 @@ class Load {
     }
     slot.context = std::make_unique<grpc::ClientContext>();
     slot.context->set_wait_for_ready(true);
-    slot.request.set_text("what is said is what is heard, a hundred times over and over again");
-    stub_.async()->Store(slot.context.get(), &slot.request, &slot.response,
-                         [this, &slot](const grpc::Status& status) {
-                           if (!status.ok()) ++failed_;
-                           Next(slot);
-                         });
+    slot.call.request.set_text("what is said is what is heard, over and over and over again");
+    slot.call.Start(stub_, *slot.context, [this, &slot](const grpc::Status& status) {
+      if (!status.ok()) ++failed_;
+      Next(slot);
+    });
   }
 
   echo::EchoService::Stub& stub_;
@@ -163,34 +233,51 @@ class Load {
   std::vector<Slot> slots_;
 };
 
+struct Variant {
+  const char* name;
+  std::unique_ptr<echo::EchoService::Stub> stub;
+  bool pooled = false;
+  std::vector<double> micros;
+
+  void Run(int calls, int in_flight) {
+    if (pooled) {
+      Load<StoreCall>(*stub, calls, in_flight).Run();
+    } else {
+      Load<PingCall>(*stub, calls, in_flight).Run();
+    }
+  }
+};
+
+std::unique_ptr<echo::EchoService::Stub> StubOf(int port) {
+  return echo::EchoService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+}
+
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
 
 void Measure(const Child& child, int in_flight, int calls, int rounds) {
-  std::array<std::unique_ptr<echo::EchoService::Stub>, 3> stubs;
-  for (size_t i = 0; i < stubs.size(); ++i) {
-    stubs[i] = echo::EchoService::NewStub(grpc::CreateChannel(
-        "127.0.0.1:" + std::to_string(child.ports[i]), grpc::InsecureChannelCredentials()));
-    Load(*stubs[i], calls / 4, in_flight).Run();  // warm
-  }
-  std::array<std::vector<double>, 3> costs;
+  std::array<Variant, 5> variants = {{{"bare", StubOf(child.ports[0]), false, {}},
+                                      {"bare again", StubOf(child.ports[1]), false, {}},
+                                      {"bare, other thread", StubOf(child.ports[0]), true, {}},
+                                      {"bound, inline", StubOf(child.ports[2]), false, {}},
+                                      {"bound, pool", StubOf(child.ports[2]), true, {}}}};
+  for (Variant& variant : variants) variant.Run(calls / 4, in_flight);  // warm
   for (int round = 0; round < rounds; ++round) {
-    for (size_t i = 0; i < stubs.size(); ++i) {
+    for (Variant& variant : variants) {
       const double before = child.CpuMicros();
-      Load(*stubs[i], calls, in_flight).Run();
-      costs[i].push_back((child.CpuMicros() - before) / calls);
+      variant.Run(calls, in_flight);
+      variant.micros.push_back((child.CpuMicros() - before) / calls);
     }
   }
-  const double bare = Median(costs[0]);
-  const double control = Median(costs[1]);
-  const double bound = Median(costs[2]);
-  std::printf(
-      "%4d in flight: bare %6.2f us, bare again %6.2f us (A/A %.2f), bound %6.2f us "
-      "(%.2fx, +%.2f us)\n",
-      in_flight, bare, control, control / bare, bound, bound / bare,
-      bound - std::min(bare, control));
+  const double bare = Median(variants[0].micros);
+  for (const Variant& variant : variants) {
+    const double cost = Median(variant.micros);
+    std::printf("%4d in flight, %-18s %7.2f us  %5.2fx  %+7.2f us\n", in_flight, variant.name, cost,
+                cost / bare, cost - bare);
+  }
 }
 
 int Main(const std::vector<std::string>& arguments) {

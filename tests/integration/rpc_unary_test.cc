@@ -95,6 +95,19 @@ TEST(UnaryCall, AnswersTheHandlersErrorWithItsDetails) {
             1);
 }
 
+TEST(UnaryCall, LogsWhichFieldsWereWrongAndNotWhatTheyHeld) {
+  EchoOptions options;
+  options.handlers.say = [](const auto&, const auto&) -> StatusOr<echo::SayResponse> {
+    return InvalidArgument({{"title", "is \"Confidential\""}, {"url", "is no URL"}});
+  };
+  EchoServer server(std::move(options));
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(Say(server.stub(), "").status.error_message(), HasSubstr("Confidential"));
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("invalid: title url"));
+  EXPECT_THAT(log, Not(HasSubstr("Confidential")));
+}
+
 TEST(UnaryCall, BringsAThousandViolationsThroughTrailers) {
   EchoOptions options;
   options.handlers.say = [](const auto&, const auto&) -> StatusOr<echo::SayResponse> {
@@ -185,6 +198,35 @@ TEST(UnaryCall, CountsAndTimesEachCallOnce) {
   EXPECT_EQ(server.Sample(std::string("winnow_rpc_duration_seconds_count") + kSaySeries + "}"), 5);
   EXPECT_EQ(server.Sample(std::string("winnow_rpc_in_flight") + kSaySeries + "}"), 0);
   EXPECT_EQ(server.Sample("winnow_rpc_queue_depth{pool=\"read\"}"), 0);
+}
+
+TEST(InlineCall, NeedsNoPoolAndIsGuardedLikeAnyOther) {
+  Gate gate;
+  EchoOptions options;
+  options.runtime.read_threads = 1;
+  options.handlers.say = [&](const auto&, const auto&) -> StatusOr<echo::SayResponse> {
+    gate.Wait();
+    return echo::SayResponse();
+  };
+  options.handlers.ping = [](const auto&,
+                             const echo::PingRequest& request) -> StatusOr<echo::PingResponse> {
+    if (request.text() == "throw") throw std::runtime_error("x");
+    if (request.text() == "fail") return NotFound("item", "1");
+    return echo::PingResponse();
+  };
+  EchoServer server(std::move(options));
+  std::thread blocker([&] { Say(server.stub(), "holds the only thread"); });
+  ASSERT_TRUE(Eventually([&] { return gate.Waiting() == 1; }));
+  echo::PingRequest request;
+  echo::PingResponse response;
+  EXPECT_TRUE(server.stub().Ping(ContextOf().get(), request, &response).ok());
+  request.set_text("throw");
+  EXPECT_EQ(server.stub().Ping(ContextOf().get(), request, &response).error_code(), grpc::INTERNAL);
+  request.set_text("fail");
+  EXPECT_EQ(server.stub().Ping(ContextOf().get(), request, &response).error_code(),
+            grpc::NOT_FOUND);
+  gate.Open();
+  blocker.join();
 }
 
 TEST(Overload, IsRefusedWithAHintAndSparesTheOtherLane) {

@@ -5,6 +5,7 @@ namespace {
 
 constexpr rpc::Method kSay{"winnow.test.v1.EchoService/Say"};
 constexpr rpc::Method kStore{"winnow.test.v1.EchoService/Store", rpc::Lane::kWrite};
+constexpr rpc::Method kPing{"winnow.test.v1.EchoService/Ping", rpc::Lane::kInline};
 constexpr rpc::Method kAwait{"winnow.test.v1.EchoService/Await"};
 constexpr rpc::Method kTake{"winnow.test.v1.EchoService/Take", rpc::Lane::kWrite};
 constexpr rpc::Method kWatch{"winnow.test.v1.EchoService/Watch"};
@@ -23,6 +24,11 @@ class EchoService final : public echo::EchoService::CallbackService {
                                   const echo::StoreRequest* request,
                                   echo::StoreResponse* response) override {
     return binder_.Unary(context, request, response, kStore, std::ref(handlers_.store));
+  }
+  grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context,
+                                 const echo::PingRequest* request,
+                                 echo::PingResponse* response) override {
+    return binder_.Unary(context, request, response, kPing, std::ref(handlers_.ping));
   }
   grpc::ServerUnaryReactor* Await(grpc::CallbackServerContext* context,
                                   const echo::AwaitRequest* request,
@@ -60,6 +66,11 @@ EchoHandlers PlainEcho() {
   };
   handlers.store = [](const rpc::CallContext&, const echo::StoreRequest& request) {
     echo::StoreResponse response;
+    response.set_text(request.text());
+    return response;
+  };
+  handlers.ping = [](const rpc::CallContext&, const echo::PingRequest& request) {
+    echo::PingResponse response;
     response.set_text(request.text());
     return response;
   };

@@ -17,6 +17,8 @@ struct EchoHandlers {
   std::function<StatusOr<echo::SayResponse>(const rpc::CallContext&, const echo::SayRequest&)> say;
   std::function<StatusOr<echo::StoreResponse>(const rpc::CallContext&, const echo::StoreRequest&)>
       store;
+  std::function<StatusOr<echo::PingResponse>(const rpc::CallContext&, const echo::PingRequest&)>
+      ping;
   std::function<void(const rpc::CallContext&, const echo::AwaitRequest&,
                      rpc::Completion<echo::AwaitResponse>)>
       await;

@@ -75,6 +75,21 @@ TEST(JobPool, RefusesMoreBytesThanMayWait) {
   EXPECT_TRUE(pool.TryPush(too_much));
 }
 
+TEST(JobPool, RunsAsManyJobsAtOnceAsItHasThreads) {
+  JobPool pool("test", 4, 100);
+  for (int round = 0; round < 100; ++round) {
+    test::Gate gate;
+    std::vector<std::unique_ptr<TestJob>> jobs;
+    for (int i = 0; i < 4; ++i) {
+      jobs.push_back(std::make_unique<TestJob>([&gate] { gate.Wait(); }));
+      ASSERT_TRUE(pool.TryPush(*jobs.back()));
+    }
+    ASSERT_TRUE(test::Eventually([&] { return gate.Waiting() == 4; }));
+    gate.Open();
+    ASSERT_TRUE(test::Eventually([&] { return gate.Waiting() == 0; }));
+  }
+}
+
 TEST(JobPool, RunsWhatStillWaitsWhenItStops) {
   std::atomic<int> done = 0;
   std::vector<std::unique_ptr<TestJob>> jobs;

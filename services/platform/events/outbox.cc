@@ -45,10 +45,10 @@ std::string OutboxDdl(const std::string& schema) { return WithSchema(kDdl, schem
 
 void Append(pg::Session& session, const std::string& schema, std::span<const Envelope> envelopes) {
   if (envelopes.empty()) return;
-  pg::Array events;
-  pg::Array bytes;
+  pg::BinaryArray events(pg::BinaryArray::kText);
+  pg::BinaryArray bytes(pg::BinaryArray::kBytea);
   for (const Envelope& envelope : envelopes) {
-    events.Add(EventName(envelope));
+    events.AddText(EventName(envelope));
     bytes.AddBytes(envelope.SerializeAsString());
   }
   session.Execute(SqlOf(schema).append, events, bytes);

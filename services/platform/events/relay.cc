@@ -133,9 +133,9 @@ StatusOr<size_t> Relay::Step() {
 StatusOr<bool> Relay::HoldLease() {
   const auto now = steady_clock::now();
   if (now < lease_until_ - options_.lease / 2) return true;
+  // Single statements need no BEGIN and COMMIT, which would double their cost: hence Read.
   WINNOW_ASSIGN_OR_RETURN(
-      const bool held,
-      pool_.Write(StatementDeadline(), [&](pg::Session& session) -> StatusOr<bool> {
+      const bool held, pool_.Read(StatementDeadline(), [&](pg::Session& session) -> StatusOr<bool> {
         const bool signs = !session.pooled();
         if (signs) session.Execute(sql_.show_life, holder_);  // before others can see the lease
         return !session.Execute(sql_.take, holder_, int64_t{options_.lease.count()}, signs).empty();
@@ -164,11 +164,13 @@ Status Relay::RemoveSettled() {
       deliveries.Add(dead.deliveries);
     }
   }
-  Status status = pool_.Write(StatementDeadline(), [&](pg::Session& session) {
+  const auto remove = [&](pg::Session& session) {
     if (any_dead) session.Execute(sql_.bury, dead_ids, consumers, reasons, deliveries);
     session.Execute(sql_.remove, ToMultirange(ids));
     return OkStatus();
-  });
+  };
+  const Status status =
+      any_dead ? pool_.Write(StatementDeadline(), remove) : pool_.Read(StatementDeadline(), remove);
   if (status.ok()) {
     for (const Settled& row : settled) in_flight_.erase(row.id);
   } else {

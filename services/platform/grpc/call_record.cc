@@ -33,18 +33,33 @@ bool IsSaneRequestId(std::string_view id) {
          });
 }
 
-std::string RequestId(const grpc::CallbackServerContext& context) {
+std::string RequestId(const grpc::CallbackServerContext& context, Time wall_time) {
   const std::string_view given = Header(context, "x-request-id");
-  return IsSaneRequestId(given) ? std::string(given) : NewUuidV7(SystemClock().Now());
+  return IsSaneRequestId(given) ? std::string(given) : NewUuidV7(wall_time);
 }
 
 // The caller's deadline by our steady clock; the far future when it has none.
-Deadline CallersDeadline(const grpc::CallbackServerContext& context, Deadline now) {
+Deadline CallersDeadline(const grpc::CallbackServerContext& context, Deadline now, Time wall_time) {
   const auto deadline = context.deadline();
   if (deadline == std::chrono::system_clock::time_point::max()) return Deadline::max();
-  const auto left = deadline - std::chrono::system_clock::now();
+  const auto left = deadline - wall_time;
   if (left > std::chrono::hours(24 * 365)) return Deadline::max();
   return now + std::chrono::duration_cast<steady_clock::duration>(left);
+}
+
+// What the log may say of an error. Violations may quote the request: of those only the fields.
+std::string LoggableText(const Status& status) {
+  const std::vector<Violation> violations = ViolationsOf(status);
+  if (violations.empty()) return Message(status);
+  constexpr size_t kShown = 10;
+  std::string text = "invalid:";
+  for (size_t i = 0; i < std::min(violations.size(), kShown); ++i) {
+    text.append(" ").append(violations[i].field);
+  }
+  if (violations.size() > kShown) {
+    text.append(" and ").append(std::to_string(violations.size() - kShown)).append(" more");
+  }
+  return text;
 }
 
 std::string CertificateSubject(const grpc::CallbackServerContext& context) {
@@ -67,11 +82,12 @@ CallRecord::CallRecord(Runtime& runtime, const Method& method, grpc::CallbackSer
       arrival_(steady_clock::now()),
       cancelled_(std::make_shared<std::atomic<bool>>(false)) {
   stats_.Begin();
-  call_.deadline = CallersDeadline(context, arrival_);
+  const Time wall_time = SystemClock().Now();
+  call_.deadline = CallersDeadline(context, arrival_, wall_time);
   if (lifetime == Lifetime::kUnary) {
     call_.deadline = std::min(call_.deadline, arrival_ + runtime.options().default_deadline);
   }
-  call_.request_id = RequestId(context);
+  call_.request_id = RequestId(context, wall_time);
   call_.caller = "anonymous";
   call_.trace = ParseOrStartTrace(Header(context, "traceparent"));
   call_.cancelled = [flag = cancelled_] { return flag->load(std::memory_order_relaxed); };
@@ -87,7 +103,7 @@ Status CallRecord::Admit() {
     if (!runtime_.outside_calls().Begin()) return ShuttingDown();
     from_outside_ = true;
   }
-  return CheckStart();
+  return CheckStart(arrival_);
 }
 
 Status CallRecord::Authenticate() {
@@ -108,9 +124,11 @@ Status CallRecord::Authenticate() {
   return OkStatus();
 }
 
-Status CallRecord::CheckStart() const {
+Status CallRecord::CheckStart() const { return CheckStart(steady_clock::now()); }
+
+Status CallRecord::CheckStart(Deadline now) const {
   if (cancelled()) return Cancelled("the caller went away before the call began");
-  if (call_.deadline - steady_clock::now() < kMinTimeLeft) {
+  if (call_.deadline - now < kMinTimeLeft) {
     return DeadlineExceeded("under 20 ms were left when the call could begin; give it more time");
   }
   return OkStatus();
@@ -165,7 +183,7 @@ void CallRecord::Log(const Status& status, StatusCode code,
               {"trace_id", call_.trace.trace_id},
               {"caller", call_.caller},
               {"peer", context_.peer()},
-              {"error", Message(status)}});
+              {"error", LoggableText(status)}});
 }
 
 }  // namespace winnow::rpc

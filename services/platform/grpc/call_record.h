@@ -41,6 +41,7 @@ class CallRecord {
   Lane lane() const { return lane_; }
 
  private:
+  Status CheckStart(Deadline now) const;
   Status Authenticate();
   void Log(const Status& status, StatusCode code, std::chrono::steady_clock::duration took) const;
 

@@ -4,8 +4,11 @@
 
 namespace winnow::rpc {
 
-// Which pool runs a method: a flood of bulk writes must not starve readers.
-enum class Lane { kRead, kWrite };
+// Where a method runs: on the pool of reads or of writes, so that a flood of bulk writes does not
+// starve readers; or on gRPC's own thread. That saves the change of threads, which is dearer than
+// all else that the binder does, and is only for unary methods that never wait: no I/O, no lock
+// that anybody holds while doing I/O, well under a millisecond.
+enum class Lane { kRead, kWrite, kInline };
 
 // What the binder has to know of a method. A constant of the service that lives as long as the
 // process.

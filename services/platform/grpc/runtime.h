@@ -41,7 +41,8 @@ class Runtime {
   static StatusOr<std::unique_ptr<Runtime>> Make(const config::v1::Config& config,
                                                  Metrics& metrics);
 
-  JobPool& pool(Lane lane) { return lane == Lane::kRead ? read_pool_ : write_pool_; }
+  // Only unary calls run inline; others of that lane are reads.
+  JobPool& pool(Lane lane) { return lane == Lane::kWrite ? write_pool_ : read_pool_; }
   MethodStats& StatsOf(const Method& method);
   const Auth& auth() const { return auth_; }
   const RuntimeOptions& options() const { return options_; }

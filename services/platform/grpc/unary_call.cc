@@ -5,17 +5,24 @@ namespace winnow::rpc {
 void UnaryCall::Begin() {
   if (const Status admitted = record_.Admit(); !admitted.ok()) {
     Finish(record_.End(admitted));
+  } else if (record_.lane() == Lane::kInline) {
+    HandleAndFinish();
   } else if (!record_.runtime().pool(record_.lane()).TryPush(*this)) {
     Finish(record_.End(Overloaded("as many calls wait for a thread as may", Runtime::kRetryAfter)));
   }
 }
 
 void UnaryCall::Run() {
-  Status status = record_.CheckStart();
-  if (status.ok()) {
-    status = CallRecord::CatchAll([this] { return Handle(record_.call()); });
+  if (const Status late = record_.CheckStart(); !late.ok()) {
+    Finish(record_.End(late));
+  } else {
+    HandleAndFinish();
   }
-  Finish(record_.End(status));  // `this` may be gone when it returns
+}
+
+// `this` may be gone when it returns.
+void UnaryCall::HandleAndFinish() {
+  Finish(record_.End(CallRecord::CatchAll([this] { return Handle(record_.call()); })));
 }
 
 }  // namespace winnow::rpc

@@ -21,8 +21,12 @@ class UnaryCall : public grpc::ServerUnaryReactor, private Job {
  private:
   virtual Status Handle(const CallContext& call) = 0;
   void Run() final;
+  void HandleAndFinish();
   void OnCancel() final { record_.Cancel(); }
   void OnDone() final { delete this; }
+  // gRPC's own reactors say so, and save the change to one more thread that it makes for others
+  // before OnDone and OnCancel: ours take no longer than those.
+  bool InternalInlineable() final { return true; }
 
   CallRecord record_;
 };

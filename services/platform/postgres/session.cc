@@ -1,5 +1,6 @@
 #include "services/platform/postgres/session.h"
 
+#include <pqxx/binarystring>
 #include <pqxx/nontransaction>
 #include <pqxx/prepared_statement>
 #include <stdexcept>
@@ -22,16 +23,24 @@ void RefuseNul(const Statement& statement, const Parameters& parameters) {
 
 }  // namespace
 
+void Parameters::Add(const BinaryArray& array) {
+  if (!values_.empty()) throw std::logic_error("binary parameters come first");
+  binary_.push_back(array.ToBytes());
+}
+
 pqxx::result Session::Run(const Statement& statement, const Parameters& parameters) {
   last_statement_ = statement.name;
   failed_ = true;  // unless it returns
   RefuseNul(statement, parameters);
+  const std::vector<pqxx::binarystring> bytes(parameters.binary().begin(),
+                                              parameters.binary().end());
+  const auto binary = pqxx::prepare::make_dynamic_params(bytes);
   const auto values = pqxx::prepare::make_dynamic_params(parameters.values());
   pqxx::result result;
   if (connection_.Prepare(statement)) {
-    result = transaction_.exec_prepared(statement.name, values);
+    result = transaction_.exec_prepared(statement.name, binary, values);
   } else {
-    result = transaction_.exec_params(statement.sql, values);
+    result = transaction_.exec_params(statement.sql, binary, values);
   }
   failed_ = false;
   return result;

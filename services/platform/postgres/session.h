@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "services/platform/clock.h"
+#include "services/platform/postgres/binary_array.h"
 #include "services/platform/status.h"
 
 // A leased PostgreSQL connection as the stores see it. Statements throw pqxx exceptions; the pool
@@ -71,7 +72,7 @@ std::string ToBytes(const pqxx::field& field);
 // text[] of a result; a NULL element is an error.
 std::vector<std::string> ToTexts(const pqxx::field& field);
 
-// The parameters $1, $2, ... of one execution, in text form.
+// The parameters $1, $2, ... of one execution: binary arrays, then the others in text form.
 class Parameters {
  public:
   void Add(std::string text) { values_.emplace_back(std::move(text)); }
@@ -87,14 +88,17 @@ class Parameters {
   void Add(std::nullopt_t) { values_.emplace_back(std::nullopt); }
   void Add(Time time) { Add(ToParameter(time)); }
   void Add(const Array& array) { values_.emplace_back(array.ToString()); }
+  void Add(const BinaryArray& array);  // before all others
   template <class T>
   void Add(const std::optional<T>& value) {
     value ? Add(*value) : Add(std::nullopt);
   }
 
+  const std::vector<std::string>& binary() const { return binary_; }  // come first
   const std::vector<std::optional<std::string>>& values() const { return values_; }
 
  private:
+  std::vector<std::string> binary_;
   std::vector<std::optional<std::string>> values_;
 };
 
@@ -105,8 +109,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Runs the statement with parameters $1, $2, ... : texts, integers, double, bool, Time, Array,
-  // and std::optional of these.
+  // Runs the statement with parameters $1, $2, ... : BinaryArrays first; texts, integers, double,
+  // bool, Time, Array, and std::optional of these.
   template <class... Args>
   pqxx::result Execute(const Statement& statement, const Args&... args) {
     Parameters parameters;
