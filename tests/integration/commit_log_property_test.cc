@@ -25,7 +25,7 @@ using test::Eventually;
 class Writer {
  public:
   Writer(const std::string& url, const std::string& name, const std::string& dir)
-      : ack_path_(dir + "/" + name) {
+      : name_(name), ack_path_(dir + "/" + name) {
     const auto binary =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "commit_log_writer";
     Command command = {{binary.string(), url, name},
@@ -48,16 +48,20 @@ class Writer {
     kill(pid_, SIGKILL);
     Reap(std::exchange(pid_, 0));
   }
-  // Whole lines only: a kill may have cut the last one.
+  // Whole lines only, for a kill may have cut the last one; and ids only, for the driver's last
+  // words on a server that died come the same way.
   std::vector<std::string> Acknowledged() const {
     std::ifstream in(ack_path_);
     std::vector<std::string> ids;
-    for (std::string line; std::getline(in, line) && !in.eof();) ids.push_back(line);
+    for (std::string line; std::getline(in, line) && !in.eof();) {
+      if (line.starts_with(name_ + "-")) ids.push_back(line);
+    }
     return ids;
   }
 
  private:
-  std::string ack_path_;
+  const std::string name_;
+  const std::string ack_path_;
   pid_t pid_ = 0;
 };
 
