@@ -21,6 +21,11 @@ static_assert(static_cast<int>(Verdict::kDuplicate) == v1::VERDICT_DUPLICATE);
 static_assert(static_cast<int>(Stage::kUrl) == v1::STAGE_URL);
 static_assert(static_cast<int>(Stage::kExact) == v1::STAGE_EXACT);
 static_assert(static_cast<int>(Stage::kToken) == v1::STAGE_TOKEN);
+static_assert(static_cast<int>(Stage::kLead) == v1::STAGE_LEAD);
+static_assert(static_cast<int>(Stage::kEdit) == v1::STAGE_EDIT);
+static_assert(static_cast<int>(Stage::kSemantic) == v1::STAGE_SEMANTIC);
+static_assert(static_cast<int>(Guard::kTemplate) == v1::GUARD_TEMPLATE);
+static_assert(static_cast<int>(Guard::kContradiction) == v1::GUARD_CONTRADICTION);
 static_assert(static_cast<int>(Guard::kSameChannel) == v1::GUARD_SAME_CHANNEL);
 static_assert(static_cast<int>(Guard::kShortTitle) == v1::GUARD_SHORT_TITLE);
 static_assert(static_cast<int>(Guard::kChain) == v1::GUARD_CHAIN);
@@ -41,6 +46,10 @@ v1::Scores ToProto(const Scores& scores) {
   out.set_title_jaccard(scores.jaccard);
   out.set_title_cosine(scores.cosine);
   out.set_title_overlap(scores.overlap);
+  if (scores.lead_jaccard) out.set_lead_jaccard(*scores.lead_jaccard);
+  out.set_edit_similarity(scores.edit_similarity);
+  if (scores.semantic) out.set_semantic(*scores.semantic);
+  out.set_probability(scores.probability);
   return out;
 }
 
@@ -189,6 +198,13 @@ v1::CompareDocumentsResponse ToProto(const Comparison& comparison) {
     to.set_detail(stage.detail);
   }
   for (const Guard guard : comparison.guards) out.add_guards(SameNumber<v1::Guard>(guard));
+  for (const ModeResult& mode : comparison.modes) {
+    v1::ModeResult& to = *out.add_modes();
+    to.set_mode(SameNumber<v1::RuleMode>(mode.mode));
+    to.set_verdict(SameNumber<v1::Verdict>(mode.verdict));
+    to.set_stage(SameNumber<v1::Stage>(mode.stage));
+    to.set_explanation(mode.explanation);
+  }
   out.set_explanation(comparison.explanation);
   return out;
 }

@@ -14,6 +14,8 @@ constexpr int kMostPreviewed = 100'000;
 constexpr int kDefaultChanges = 50;
 constexpr int kMostChanges = 1'000;
 
+static_assert(static_cast<int>(RuleMode::kCalibrated) == v1::RULE_MODE_CALIBRATED);
+
 std::string NamespaceOf(const std::string& ns) {
   return ns.empty() ? std::string(kDefaultNamespace) : ns;
 }
@@ -49,6 +51,12 @@ v1::Policy ToProto(const std::string& ns, const PolicyVersion& version) {
   out.set_same_channel(rules.same_channel);
   out.set_citation_channels(rules.citation_channels);
   out.set_review_rate(rules.review_rate);
+  out.set_rule_mode(static_cast<v1::RuleMode>(rules.rule_mode));
+  out.set_edit_threshold(rules.edit_threshold);
+  out.set_semantic_threshold(rules.semantic_threshold);
+  out.set_lead_threshold(rules.lead_threshold);
+  out.set_least_probability(rules.least_probability);
+  out.set_newest_documents(rules.newest_documents);
   out.set_etag(EtagOf(ns, rules));
   if (version.create_time) *out.mutable_create_time() = ToTimestamp(*version.create_time);
   out.set_created_by(version.created_by);
@@ -82,6 +90,12 @@ PolicyChange FromProto(const v1::Policy& policy, const google::protobuf::FieldMa
   change.values.same_channel = policy.same_channel();
   change.values.citation_channels = policy.citation_channels();
   change.values.review_rate = policy.review_rate();
+  change.values.rule_mode = static_cast<RuleMode>(policy.rule_mode());
+  change.values.edit_threshold = policy.edit_threshold();
+  change.values.semantic_threshold = policy.semantic_threshold();
+  change.values.lead_threshold = policy.lead_threshold();
+  change.values.least_probability = policy.least_probability();
+  change.values.newest_documents = policy.newest_documents();
   return change;
 }
 

@@ -12,17 +12,35 @@ namespace winnow::dedup {
 
 enum class Verdict { kUnique = 1, kDuplicate = 2 };
 
-enum class Stage { kNone = 0, kUrl = 1, kExact = 2, kToken = 3 };
+enum class Stage {
+  kNone = 0,
+  kUrl = 1,
+  kExact = 2,
+  kToken = 3,
+  kLead = 4,
+  kEdit = 5,
+  kSemantic = 6,
+};
 
-enum class Guard { kSameChannel = 1, kShortTitle = 2, kChain = 3 };
+enum class Guard {
+  kSameChannel = 1,
+  kShortTitle = 2,
+  kChain = 3,
+  kTemplate = 4,
+  kContradiction = 5,
+};
 
 enum class Degradation { kStore = 1 };
 
-// How similar two titles' token sets are.
+// How similar two documents are: the token sets of their titles, and what else was measured.
 struct Scores {
   double jaccard = 0;
   double cosine = 0;
   double overlap = 0;
+  std::optional<double> lead_jaccard;  // where both leads are compared
+  double edit_similarity = 0;          // of the titles
+  std::optional<double> semantic;      // on the calibrated scale, where an embedder compared them
+  double probability = 0;              // of one story, by the calibrated rule
 };
 
 // An earlier document that came into question.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "services/dedup/normalizer.h"
+#include "services/dedup/title_words.h"
 #include "services/dedup/token_order.h"
 
 namespace winnow::dedup {
@@ -38,11 +39,12 @@ struct Fingerprint {
 // The text rules of one build: what makes fingerprints. Immutable, shared by all threads.
 class TextRules {
  public:
-  TextRules(Normalizer normalizer, TokenOrder order)
-      : normalizer_(std::move(normalizer)), order_(std::move(order)) {}
+  TextRules(Normalizer normalizer, TokenOrder order, TitleWords words)
+      : normalizer_(std::move(normalizer)), order_(std::move(order)), words_(std::move(words)) {}
 
   const Normalizer& normalizer() const { return normalizer_; }
   const TokenOrder& order() const { return order_; }
+  const TitleWords& words() const { return words_; }
 
   // `canonical_url` may be empty.
   Fingerprint Of(std::string_view title, std::string_view text,
@@ -56,6 +58,7 @@ class TextRules {
  private:
   Normalizer normalizer_;
   TokenOrder order_;
+  TitleWords words_;
 };
 
 }  // namespace winnow::dedup

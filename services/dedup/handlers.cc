@@ -153,7 +153,11 @@ StatusOr<v1::CompareDocumentsResponse> Handlers::CompareDocuments(
                           store_.GetPolicy(call.deadline, earlier.ns, 0, parts_.initial_policy));
   const Fingerprint first = parts_.rules.Of(earlier.title, earlier.text, earlier.canonical_url);
   const Fingerprint second = parts_.rules.Of(later.title, later.text, later.canonical_url);
-  auto response = ToProto(Compare(first, second, earlier.channel == later.channel, version.rules));
+  Pair pair{first, second, earlier.channel == later.channel, Micros(0), {}};
+  if (earlier.arrival_time && later.arrival_time) {
+    pair.apart = *later.arrival_time - *earlier.arrival_time;
+  }
+  auto response = ToProto(Compare(pair, version.rules, parts_.rules.words()));
   response.set_earlier_normalized_title(first.normalized_title);
   response.set_later_normalized_title(second.normalized_title);
   *response.mutable_policy() = ToProto(earlier.ns, version);

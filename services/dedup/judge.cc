@@ -1,7 +1,6 @@
 #include "services/dedup/judge.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace winnow::dedup {
 namespace {
@@ -10,98 +9,15 @@ using index::EntryRef;
 using index::Match;
 using index::WindowIndex;
 
-class Judging {
- public:
-  Judging(const Fingerprint& print, uint32_t channel, const WindowIndex& window,
-          const Policy& policy)
-      : print_(print), channel_(channel), window_(window), policy_(policy) {}
+// Candidates below the token threshold that the decision rule looks at, the most similar ones.
+constexpr size_t kMostRuled = 100;
 
-  // Whether the earliest entry of equal URL exists: the page is the same whoever tells it.
-  bool ByUrl(EntryRef edge) {
-    if (print_.url_hash == 0) return false;
-    std::vector<EntryRef> found;
-    window_.FindByUrl(print_.url_hash, edge, found);
-    SortByAge(found);
-    for (const EntryRef ref : found) {
-      if (Consider(ref, ScoresOf(print_.title, window_.title(ref)), Stage::kUrl)) return true;
-    }
-    return false;
-  }
-
-  // An equal title has all its tokens in common, so one look-up answers most probes.
-  bool ByTitle(EntryRef edge) {
-    if (print_.title_hash == 0) return false;
-    std::vector<EntryRef> found;
-    window_.FindByTitle(print_.title_hash, edge, found);
-    SortByAge(found);
-    for (const EntryRef ref : found) {
-      if (Consider(ref, ScoresOf(print_.title, window_.title(ref)), Stage::kExact)) return true;
-    }
-    return false;
-  }
-
-  bool BySimilarity(EntryRef edge, index::ProbeScratch& scratch) {
-    // Candidates that a guard held back are found again here, in their order by similarity.
-    result_.candidates.clear();
-    std::vector<Match> matches;
-    window_.FindSimilar(print_.title, window_.floor_bounds(), edge, scratch, matches);
-    const auto length = static_cast<uint32_t>(print_.title.size());
-    const auto similarity = [&](const Match& match) {
-      return index::Jaccard(match.overlap, length, match.length);
-    };
-    std::sort(matches.begin(), matches.end(), [&](const Match& a, const Match& b) {
-      const double left = similarity(a);
-      const double right = similarity(b);
-      return left != right ? left > right : window_.seq(a.ref) < window_.seq(b.ref);
-    });
-    for (const Match& match : matches) {
-      const double jaccard = similarity(match);
-      if (jaccard < policy_.candidate_floor) break;
-      const bool is_equal = window_.title_hash(match.ref) == print_.title_hash;
-      Stage stage = Stage::kNone;
-      if (jaccard >= policy_.token_threshold) stage = is_equal ? Stage::kExact : Stage::kToken;
-      if (stage == Stage::kNone && result_.candidates.size() >= kMostCandidates) break;
-      if (Consider(match.ref, ScoresOf(print_.title, window_.title(match.ref)), stage)) return true;
-    }
-    return false;
-  }
-
-  Judgement Take() { return std::move(result_); }
-
- private:
-  void SortByAge(std::vector<EntryRef>& refs) const {
-    std::sort(refs.begin(), refs.end(),
-              [&](EntryRef a, EntryRef b) { return window_.seq(a) < window_.seq(b); });
-  }
-
-  // Takes the entry for the match when its stage and no guard says otherwise.
-  bool Consider(EntryRef ref, const Scores& scores, Stage stage) {
-    const index::Root root = window_.root(ref);
-    JudgedCandidate candidate{ref, window_.seq(ref), root.seq, scores, stage, {}};
-    if (stage != Stage::kNone) {
-      const bool is_root = root.seq == candidate.seq;
-      Earlier earlier{window_.channel(ref), window_.lead(ref), {}};
-      if (!is_root) earlier.root_title = root.title;
-      candidate.guards = GuardsAgainst(print_, channel_, earlier, stage, policy_);
-    }
-    const bool is_taken = stage != Stage::kNone && candidate.guards.empty();
-    if (is_taken) {
-      result_.verdict = Verdict::kDuplicate;
-      result_.stage = stage;
-      result_.similarity = stage == Stage::kToken ? scores.jaccard : 1;
-      if (result_.candidates.size() == kMostCandidates) result_.candidates.pop_back();
-      result_.candidates.insert(result_.candidates.begin(), std::move(candidate));
-    } else if (result_.candidates.size() < kMostCandidates) {
-      result_.candidates.push_back(std::move(candidate));
-    }
-    return is_taken;
-  }
-
-  const Fingerprint& print_;
-  const uint32_t channel_;
-  const WindowIndex& window_;
-  const Policy& policy_;
-  Judgement result_;
+// A candidate as the decision rule sees it.
+struct Ruled {
+  EntryRef ref;
+  int64_t seq = 0;
+  Scores scores;
+  Ruling ruling;
 };
 
 bool LeadsAgree(std::span<const index::Token> a, std::span<const index::Token> b) {
@@ -110,16 +26,226 @@ bool LeadsAgree(std::span<const index::Token> a, std::span<const index::Token> b
                         static_cast<uint32_t>(b.size())) >= kLeadAgreement;
 }
 
+double JaccardOf(std::span<const index::Token> a, std::span<const index::Token> b) {
+  if (a.empty() || b.empty()) return 0;
+  return index::Jaccard(index::Overlap(a, b), static_cast<uint32_t>(a.size()),
+                        static_cast<uint32_t>(b.size()));
+}
+
+class Judging {
+ public:
+  Judging(const Fingerprint& print, uint32_t channel, Time arrival, const WindowIndex& window,
+          const Policy& policy, const TitleWords& words)
+      : print_(print),
+        channel_(channel),
+        arrival_(arrival),
+        window_(window),
+        policy_(policy),
+        settings_(SettingsOf(policy)),
+        words_(words) {}
+
+  // Where the comparison begins: the window's edge, or later where the policy takes only the newest
+  // documents.
+  std::optional<EntryRef> Edge() const {
+    const std::optional<EntryRef> edge = window_.EdgeAt(arrival_ - policy_.window);
+    if (!edge || policy_.newest_documents == 0) return edge;
+    const EntryRef newest = window_.EntryFromNewest(static_cast<size_t>(policy_.newest_documents));
+    return window_.seq(newest) > window_.seq(*edge) ? newest : edge;
+  }
+
+  // Whether the earliest entry of equal URL exists: the page is the same whoever tells it.
+  bool ByUrl(EntryRef edge) {
+    if (print_.url_hash == 0) return false;
+    std::vector<EntryRef> found;
+    window_.FindByUrl(print_.url_hash, edge, found);
+    return ConsiderAll(found, Stage::kUrl);
+  }
+
+  // An equal title has all its tokens in common, so one look-up answers most probes.
+  bool ByTitle(EntryRef edge) {
+    if (print_.title_hash == 0) return false;
+    std::vector<EntryRef> found;
+    window_.FindByTitle(print_.title_hash, edge, found);
+    return ConsiderAll(found, Stage::kExact);
+  }
+
+  bool BySimilarity(EntryRef edge, index::ProbeScratch& scratch) {
+    // Candidates that a guard held back are found again here, in their order by similarity.
+    result_.candidates.clear();
+    std::vector<Match> matches;
+    window_.FindSimilar(print_.title, window_.floor_bounds(), edge, scratch, matches);
+    SortBySimilarity(matches);
+    size_t below = 0;
+    for (; below < matches.size(); ++below) {
+      const Match& match = matches[below];
+      if (Similarity(match) < policy_.token_threshold) break;
+      const bool is_equal = window_.title_hash(match.ref) == print_.title_hash;
+      if (Consider(Look(match.ref), is_equal ? Stage::kExact : Stage::kToken)) return true;
+    }
+    return ByRule(RestOf(matches, below, edge, scratch));
+  }
+
+  Judgement Take() { return std::move(result_); }
+
+ private:
+  double Similarity(const Match& match) const {
+    return index::Jaccard(match.overlap, static_cast<uint32_t>(print_.title.size()), match.length);
+  }
+
+  void SortBySimilarity(std::vector<Match>& matches) const {
+    std::sort(matches.begin(), matches.end(), [&](const Match& a, const Match& b) {
+      const double left = Similarity(a);
+      const double right = Similarity(b);
+      return left != right ? left > right : window_.seq(a.ref) < window_.seq(b.ref);
+    });
+  }
+
+  bool ConsiderAll(std::vector<EntryRef>& refs, Stage stage) {
+    std::sort(refs.begin(), refs.end(),
+              [&](EntryRef a, EntryRef b) { return window_.seq(a) < window_.seq(b); });
+    return std::any_of(refs.begin(), refs.end(),
+                       [&](EntryRef ref) { return Consider(Look(ref), stage); });
+  }
+
+  // What is left for the decision rule: titles between the floor and the threshold, and leads.
+  std::vector<EntryRef> RestOf(const std::vector<Match>& matches, size_t below, EntryRef edge,
+                               index::ProbeScratch& scratch) const {
+    std::vector<EntryRef> rest;
+    for (size_t i = below; i < matches.size() && rest.size() < kMostRuled; ++i) {
+      if (Similarity(matches[i]) < policy_.candidate_floor) break;
+      rest.push_back(matches[i].ref);
+    }
+    if (!window_.has_lead_index() || print_.lead.empty()) return rest;
+    std::vector<Match> leads;
+    window_.FindSimilarLead(print_.lead, window_.lead_floor_bounds(), edge, scratch, leads);
+    std::sort(leads.begin(), leads.end(), [&](const Match& a, const Match& b) {
+      return a.overlap != b.overlap ? a.overlap > b.overlap
+                                    : window_.seq(a.ref) < window_.seq(b.ref);
+    });
+    if (leads.size() > kMostRuled) leads.resize(kMostRuled);
+    for (const Match& lead : leads) {
+      const bool is_known =
+          std::any_of(matches.begin(), matches.begin() + static_cast<std::ptrdiff_t>(below),
+                      [&](const Match& match) { return match.ref == lead.ref; }) ||
+          std::find(rest.begin(), rest.end(), lead.ref) != rest.end();
+      if (!is_known) rest.push_back(lead.ref);
+    }
+    return rest;
+  }
+
+  // Best first: what matches, by probability in the calibrated mode and by similarity in the plain
+  // one; then what only came near.
+  bool ByRule(const std::vector<EntryRef>& refs) {
+    std::vector<Ruled> ruled;
+    ruled.reserve(refs.size());
+    for (const EntryRef ref : refs) ruled.push_back(Look(ref));
+    const auto worth = [&](const Ruled& each) {
+      if (each.ruling.stage == RuleStage::kNone) return each.scores.jaccard;
+      return 2 + (policy_.rule_mode == RuleMode::kCalibrated ? each.ruling.probability
+                                                             : each.ruling.similarity);
+    };
+    std::stable_sort(ruled.begin(), ruled.end(), [&](const Ruled& a, const Ruled& b) {
+      return worth(a) != worth(b) ? worth(a) > worth(b) : a.seq < b.seq;
+    });
+    for (const Ruled& each : ruled) {
+      const Stage stage = StageOf(each.ruling.stage);
+      if (stage == Stage::kNone && result_.candidates.size() >= kMostCandidates) break;
+      if (Consider(each, stage)) return true;
+    }
+    return false;
+  }
+
+  Ruled Look(EntryRef ref) const {
+    const RuleText earlier{window_.text(ref), window_.title(ref), window_.lead(ref)};
+    const RuleText later{print_.normalized_title, print_.title, print_.lead};
+    const PairFeatures features =
+        FeaturesOf(earlier, later, arrival_ - window_.arrival(ref), words_);
+    return {ref, window_.seq(ref), ScoresOf(features, settings_), Rule(features, settings_)};
+  }
+
+  // Takes the entry for the match when its stage and no guard says otherwise.
+  bool Consider(const Ruled& each, Stage stage) {
+    const index::Root root = window_.root(each.ref);
+    JudgedCandidate candidate{each.ref, each.seq, root.seq, each.scores, stage, {}};
+    if (stage != Stage::kNone) candidate.guards = GuardsOf(each, root, stage);
+    const bool is_taken = stage != Stage::kNone && candidate.guards.empty();
+    if (is_taken) {
+      result_.verdict = Verdict::kDuplicate;
+      result_.stage = stage;
+      const bool is_literal = stage == Stage::kUrl || stage == Stage::kExact;
+      result_.similarity = is_literal ? 1 : each.ruling.similarity;
+      if (result_.candidates.size() == kMostCandidates) result_.candidates.pop_back();
+      result_.candidates.insert(result_.candidates.begin(), std::move(candidate));
+    } else if (result_.candidates.size() < kMostCandidates) {
+      result_.candidates.push_back(std::move(candidate));
+    }
+    return is_taken;
+  }
+
+  std::vector<Guard> GuardsOf(const Ruled& each, const index::Root& root, Stage stage) const {
+    Earlier earlier{window_.channel(each.ref), window_.lead(each.ref), {}};
+    if (root.seq != each.seq) {
+      earlier.root_title = root.title;
+      earlier.root_lead = root.lead;
+    }
+    std::vector<Guard> guards = GuardsAgainst(print_, channel_, earlier, stage, policy_);
+    if (stage == Stage::kUrl || stage == Stage::kExact) return guards;
+    for (const RuleGuard guard : each.ruling.guards) guards.push_back(GuardOf(guard));
+    return guards;
+  }
+
+  const Fingerprint& print_;
+  const uint32_t channel_;
+  const Time arrival_;
+  const WindowIndex& window_;
+  const Policy& policy_;
+  const RuleSettings settings_;
+  const TitleWords& words_;
+  Judgement result_;
+};
+
 }  // namespace
 
-Scores ScoresOf(std::span<const index::Token> a, std::span<const index::Token> b) {
-  if (a.empty() || b.empty()) return {};
-  const uint32_t shared = index::Overlap(a, b);
-  const auto n = static_cast<double>(a.size());
-  const auto m = static_cast<double>(b.size());
-  return {index::Jaccard(shared, static_cast<uint32_t>(a.size()), static_cast<uint32_t>(b.size())),
-          // One root of the product, so that equal sets are exactly 1.
-          std::min(1.0, shared / std::sqrt(n * m)), shared / std::min(n, m)};
+Scores ScoresOf(const PairFeatures& features, const RuleSettings& settings) {
+  return {features.title_jaccard,
+          features.title_cosine,
+          features.title_overlap,
+          features.lead_jaccard,
+          features.edit_similarity,
+          features.semantic,
+          ProbabilityOfOneStory(features, settings)};
+}
+
+RuleSettings SettingsOf(const Policy& policy) {
+  RuleSettings settings;
+  settings.mode = policy.rule_mode;
+  settings.token_threshold = policy.token_threshold;
+  settings.floor = policy.candidate_floor;
+  settings.edit_threshold = policy.edit_threshold;
+  settings.semantic_threshold = policy.semantic_threshold;
+  settings.lead_threshold = policy.lead_threshold;
+  settings.least_probability = policy.least_probability;
+  return settings;
+}
+
+Stage StageOf(RuleStage stage) {
+  switch (stage) {
+    case RuleStage::kToken:
+      return Stage::kToken;
+    case RuleStage::kLead:
+      return Stage::kLead;
+    case RuleStage::kEdit:
+      return Stage::kEdit;
+    case RuleStage::kSemantic:
+      return Stage::kSemantic;
+    case RuleStage::kNone:
+      break;
+  }
+  return Stage::kNone;
+}
+
+Guard GuardOf(RuleGuard guard) {
+  return guard == RuleGuard::kTemplate ? Guard::kTemplate : Guard::kContradiction;
 }
 
 std::vector<Guard> GuardsAgainst(const Fingerprint& print, uint32_t channel, const Earlier& earlier,
@@ -130,18 +256,18 @@ std::vector<Guard> GuardsAgainst(const Fingerprint& print, uint32_t channel, con
   if (print.has_short_title && !LeadsAgree(print.lead, earlier.lead)) {
     guards.push_back(Guard::kShortTitle);
   }
-  if (earlier.root_title &&
-      ScoresOf(print.title, *earlier.root_title).jaccard < policy.chain_floor) {
+  if (earlier.root_title && JaccardOf(print.title, *earlier.root_title) < policy.chain_floor &&
+      !(policy.rule_mode == RuleMode::kCalibrated && LeadsAgree(print.lead, earlier.root_lead))) {
     guards.push_back(Guard::kChain);
   }
   return guards;
 }
 
 Judgement Judge(const Fingerprint& print, uint32_t channel, Time arrival,
-                const index::WindowIndex& window, const Policy& policy,
+                const index::WindowIndex& window, const Policy& policy, const TitleWords& words,
                 index::ProbeScratch& scratch) {
-  Judging judging(print, channel, window, policy);
-  const std::optional<EntryRef> edge = window.EdgeAt(arrival - policy.window);
+  Judging judging(print, channel, arrival, window, policy, words);
+  const std::optional<EntryRef> edge = judging.Edge();
   if (edge && !judging.ByUrl(*edge) && !judging.ByTitle(*edge)) {
     judging.BySimilarity(*edge, scratch);
   }

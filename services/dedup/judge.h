@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "services/dedup/decision.h"
+#include "services/dedup/decision_rule.h"
 #include "services/dedup/fingerprint.h"
 #include "services/dedup/index/window_index.h"
 #include "services/dedup/policy.h"
@@ -38,21 +39,29 @@ struct Judgement {
 struct Earlier {
   uint32_t channel = 0;
   std::span<const index::Token> lead;
-  // Title of its original; none when it is one itself.
+  // Of its original; none when it is one itself.
   std::optional<std::span<const index::Token>> root_title;
+  std::span<const index::Token> root_lead = {};
 };
 
-Scores ScoresOf(std::span<const index::Token> a, std::span<const index::Token> b);
+// What is told of a pair.
+Scores ScoresOf(const PairFeatures& features, const RuleSettings& settings);
 
-// The guards that keep `earlier`, matched by `stage`, from being taken.
+RuleSettings SettingsOf(const Policy& policy);
+Stage StageOf(RuleStage stage);
+Guard GuardOf(RuleGuard guard);
+
+// The guards that keep `earlier`, matched by `stage`, from being taken; those of the decision rule
+// apart.
 std::vector<Guard> GuardsAgainst(const Fingerprint& print, uint32_t channel, const Earlier& earlier,
                                  Stage stage, const Policy& policy);
 
 // Decides by the entries that arrived within the window before `arrival`: equal URL, then equal
-// title, then similar title; the best candidate that no guard forbids, the earliest of equals.
-// First arrival wins: its root is the original.
+// title, then similar title, then what else the decision rule finds alike; of each the best
+// candidate that no guard forbids, the earliest of equals. First arrival wins: its root is the
+// original.
 Judgement Judge(const Fingerprint& print, uint32_t channel, Time arrival,
-                const index::WindowIndex& window, const Policy& policy,
+                const index::WindowIndex& window, const Policy& policy, const TitleWords& words,
                 index::ProbeScratch& scratch);
 
 }  // namespace winnow::dedup

@@ -22,6 +22,7 @@ struct LogEntry {
   // Of the first of its story, where that is another document.
   std::string root_channel;
   std::string root_title;
+  std::string root_lead;
 
   bool is_root() const { return root_seq == seq; }
 };

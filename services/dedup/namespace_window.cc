@@ -9,16 +9,26 @@ namespace {
 // Long windows have longer segments, so that there are never too many of them.
 constexpr int kMostSegments = 512;
 
+bool FindsByLead(const Policy& policy) { return policy.rule_mode == RuleMode::kCalibrated; }
+
 index::WindowOptions OptionsOf(const Policy& policy, uint16_t segment_entries) {
   return {.floor = policy.candidate_floor,
+          .lead_floor = FindsByLead(policy) ? policy.lead_threshold : 0,
           .segment_span = std::max<Micros>(std::chrono::hours(1), policy.window / kMostSegments),
           .segment_entries = segment_entries};
 }
 
-// Leads of titles that a short one could match: its guard compares them.
-std::span<const index::Token> LeadKept(const Fingerprint& print) {
-  return print.may_match_short_title ? std::span<const index::Token>(print.lead)
-                                     : std::span<const index::Token>();
+// The plain mode compares leads of titles that a short one could match alone: its guard asks.
+std::span<const index::Token> LeadKept(const Fingerprint& print, const Policy& policy) {
+  return FindsByLead(policy) || print.may_match_short_title
+             ? std::span<const index::Token>(print.lead)
+             : std::span<const index::Token>();
+}
+
+// Whether a window that was loaded for one policy serves the other.
+bool ServesToo(const Policy& loaded, const Policy& next) {
+  return next.candidate_floor == loaded.candidate_floor && next.rule_mode == loaded.rule_mode &&
+         (!FindsByLead(next) || next.lead_threshold == loaded.lead_threshold);
 }
 
 }  // namespace
@@ -34,9 +44,7 @@ NamespaceWindow::NamespaceWindow(const TextRules& rules, const Policy& policy, i
 
 bool NamespaceWindow::Apply(const Policy& policy) {
   if (policy == policy_) return true;
-  if (policy.window > loaded_window_ || policy.candidate_floor != policy_.candidate_floor) {
-    return false;
-  }
+  if (policy.window > loaded_window_ || !ServesToo(policy_, policy)) return false;
   policy_ = policy;
   return true;
 }
@@ -48,18 +56,15 @@ uint32_t NamespaceWindow::ChannelNumber(std::string_view channel) {
 
 void NamespaceWindow::Keep(const LogEntry& entry) {
   const Fingerprint print = rules_.OfNormalized(entry.title, entry.lead, entry.canonical_url);
-  index::NewEntry next{entry.seq,
-                       entry.arrival_time,
-                       ChannelNumber(entry.channel),
-                       print.url_hash,
-                       print.title_hash,
-                       print.title,
-                       LeadKept(print),
-                       {}};
-  std::vector<index::Token> root_title;
+  index::NewEntry next{
+      entry.seq,        entry.arrival_time, ChannelNumber(entry.channel), print.url_hash,
+      print.title_hash, print.title,        LeadKept(print, policy_),     {}};
+  next.text = entry.title;
+  Fingerprint root;
   if (!entry.is_root()) {
-    root_title = rules_.order().TokensOf(entry.root_title);
-    next.root = index::Root{entry.root_seq, ChannelNumber(entry.root_channel), root_title};
+    root = rules_.OfNormalized(entry.root_title, entry.root_lead, "");
+    next.root = index::Root{entry.root_seq, ChannelNumber(entry.root_channel), root.title,
+                            LeadKept(root, policy_)};
   }
   index_.Append(next);
   position_ = trial_position_ = entry.seq;
@@ -67,7 +72,8 @@ void NamespaceWindow::Keep(const LogEntry& entry) {
 }
 
 Judgement NamespaceWindow::Judge(const Fingerprint& print, std::string_view channel, Time arrival) {
-  return dedup::Judge(print, ChannelNumber(channel), arrival, index_, policy_, scratch_);
+  return dedup::Judge(print, ChannelNumber(channel), arrival, index_, policy_, rules_.words(),
+                      scratch_);
 }
 
 void NamespaceWindow::Append(int64_t seq, const Fingerprint& print, std::string_view channel,
@@ -78,8 +84,9 @@ void NamespaceWindow::Append(int64_t seq, const Fingerprint& print, std::string_
                        print.url_hash,
                        print.title_hash,
                        print.title,
-                       LeadKept(print),
+                       LeadKept(print, policy_),
                        {}};
+  next.text = print.normalized_title;
   if (judged.is_duplicate()) next.root = index_.root(judged.candidates.front().ref);
   index_.Append(next);
   trial_position_ = seq;

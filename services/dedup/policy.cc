@@ -29,6 +29,17 @@ constexpr Field kFields[] = {
     {"same_channel", [](const Policy& from, Policy& to) { to.same_channel = from.same_channel; }},
     {"citation_channels",
      [](const Policy& from, Policy& to) { to.citation_channels = from.citation_channels; }},
+    {"rule_mode", [](const Policy& from, Policy& to) { to.rule_mode = from.rule_mode; }},
+    {"edit_threshold",
+     [](const Policy& from, Policy& to) { to.edit_threshold = from.edit_threshold; }},
+    {"semantic_threshold",
+     [](const Policy& from, Policy& to) { to.semantic_threshold = from.semantic_threshold; }},
+    {"lead_threshold",
+     [](const Policy& from, Policy& to) { to.lead_threshold = from.lead_threshold; }},
+    {"least_probability",
+     [](const Policy& from, Policy& to) { to.least_probability = from.least_probability; }},
+    {"newest_documents",
+     [](const Policy& from, Policy& to) { to.newest_documents = from.newest_documents; }},
     {"review_rate", [](const Policy& from, Policy& to) { to.review_rate = from.review_rate; }},
 };
 
@@ -42,6 +53,24 @@ std::string Hexadecimal(double value) {
   char text[40];
   std::snprintf(text, sizeof(text), "%a", value);
   return text;
+}
+
+void CheckRuleSettings(const Policy& policy, const std::string& path, Violations& violations) {
+  const auto check = [&](double value, const char* field) {
+    if (!(value > 0 && value <= 1)) violations.Add(path + field, "must be above 0 and at most 1");
+  };
+  if (policy.rule_mode != RuleMode::kPublished && policy.rule_mode != RuleMode::kCalibrated) {
+    violations.Add(path + ".rule_mode", "must be PUBLISHED or CALIBRATED");
+  }
+  check(policy.edit_threshold, ".edit_threshold");
+  check(policy.semantic_threshold, ".semantic_threshold");
+  check(policy.least_probability, ".least_probability");
+  if (!(policy.lead_threshold >= kLeastFloor && policy.lead_threshold <= 1)) {
+    violations.Add(path + ".lead_threshold", "must be 0.1 to 1");
+  }
+  if (policy.newest_documents < 0 || policy.newest_documents > kMostNewestDocuments) {
+    violations.Add(path + ".newest_documents", "must be 0 (all of the window) to 1,000,000");
+  }
 }
 
 }  // namespace
@@ -83,6 +112,7 @@ void CheckPolicy(const Policy& policy, const std::string& path, Violations& viol
   if (policy.citation_channels < 0 || policy.citation_channels > kMostCitationChannels) {
     violations.Add(path + ".citation_channels", "must be 0 (never) to 1,000");
   }
+  CheckRuleSettings(policy, path, violations);
   if (!(policy.review_rate >= 0 && policy.review_rate <= 1)) {
     violations.Add(path + ".review_rate", "must be 0 to 1");
   }
@@ -97,6 +127,8 @@ std::string EtagOf(const std::string& ns, const Policy& policy) {
   }
   text += policy.same_channel ? " 1 " : " 0 ";
   text += std::to_string(policy.citation_channels);
+  text += ' ' + std::to_string(static_cast<int>(policy.rule_mode));
+  text += ' ' + std::to_string(policy.newest_documents);
   char etag[20];
   std::snprintf(etag, sizeof(etag), "%016llx", static_cast<unsigned long long>(Hash64(text)));
   return etag;

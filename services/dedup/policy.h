@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "services/dedup/decision_rule.h"
 #include "services/platform/clock.h"
 #include "services/platform/status.h"
 
 namespace winnow::dedup {
 
 inline constexpr int kMostCitationChannels = 1'000;
+inline constexpr int kMostNewestDocuments = 1'000'000;
 inline constexpr size_t kMaxReason = 500;    // characters
 inline constexpr size_t kMaxRequestId = 64;  // characters
 
@@ -25,6 +27,12 @@ struct Policy {
   double chain_floor = 0.5;   // title Jaccard that a duplicate's duplicate needs to the original
   bool same_channel = false;  // whether documents of one channel are compared too
   int citation_channels = 3;  // channels at which a story's spread is told; 0: never
+  RuleMode rule_mode = RuleMode::kPublished;
+  double edit_threshold = 0.85;      // edit similarity of duplicates, from the candidate floor on
+  double semantic_threshold = 0.85;  // scaled cosine of duplicates
+  double lead_threshold = 0.6;       // lead Jaccard of duplicates; calibrated mode only
+  double least_probability = 0.75;   // of one story; calibrated mode only
+  int newest_documents = 0;          // compared with, at most; 0: all of the window
   double review_rate = 0.05;  // share of near-threshold decisions that people are asked about
   friend bool operator==(const Policy&, const Policy&) = default;
 };

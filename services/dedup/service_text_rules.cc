@@ -33,7 +33,8 @@ StatusOr<TextRules> LoadTextRules() {
   WINNOW_ASSIGN_OR_RETURN(const std::string_view list, FindTable("token_order.txt"));
   WINNOW_ASSIGN_OR_RETURN(Normalizer normalizer, LoadNormalizer());
   WINNOW_ASSIGN_OR_RETURN(TokenOrder order, TokenOrder::Parse(list));
-  return TextRules(std::move(normalizer), std::move(order));
+  WINNOW_ASSIGN_OR_RETURN(TitleWords words, LoadTitleWords());
+  return TextRules(std::move(normalizer), std::move(order), std::move(words));
 }
 
 StatusOr<TitleWords> LoadTitleWords() {

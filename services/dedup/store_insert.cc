@@ -27,10 +27,12 @@ constexpr pg::Statement kInsertDecisions = {
 constexpr pg::Statement kInsertCandidates = {
     "dedup.insert_candidates",
     "INSERT INTO dedup.candidates (namespace, document_id, rank, candidate_id, original_id,"
-    " channel, jaccard, cosine, overlap, stage, guards)"
+    " channel, jaccard, cosine, overlap, stage, guards, lead_jaccard, edit_similarity, semantic,"
+    " probability)"
     " SELECT $1, * FROM unnest($2::text[], $3::smallint[], $4::text[], $5::text[], $6::text[],"
     " $7::double precision[], $8::double precision[], $9::double precision[], $10::smallint[],"
-    " $11::integer[])"};
+    " $11::integer[], $12::double precision[], $13::double precision[], $14::double precision[],"
+    " $15::double precision[])"};
 
 constexpr pg::Statement kInsertReviews = {
     "dedup.insert_reviews",
@@ -85,7 +87,7 @@ void InsertDecisions(pg::Session& session, const std::string& ns,
 void InsertCandidates(pg::Session& session, const std::string& ns,
                       std::span<const Decided> decided) {
   pg::Array ids, ranks, candidates, originals, channels, jaccards, cosines, overlaps, stages;
-  pg::Array guards;
+  pg::Array guards, leads, edits, semantics, probabilities;
   bool has_any = false;
   for (const Decided& one : decided) {
     int rank = 0;
@@ -101,11 +103,15 @@ void InsertCandidates(pg::Session& session, const std::string& ns,
       overlaps.Add(candidate.scores.overlap);
       stages.Add(static_cast<int>(candidate.stage));
       guards.Add(GuardBits(candidate.guards));
+      leads.Add(candidate.scores.lead_jaccard);
+      edits.Add(candidate.scores.edit_similarity);
+      semantics.Add(candidate.scores.semantic);
+      probabilities.Add(candidate.scores.probability);
     }
   }
   if (!has_any) return;
   session.Execute(kInsertCandidates, ns, ids, ranks, candidates, originals, channels, jaccards,
-                  cosines, overlaps, stages, guards);
+                  cosines, overlaps, stages, guards, leads, edits, semantics, probabilities);
 }
 
 void InsertReviews(pg::Session& session, const std::string& ns, std::span<const Decided> decided) {

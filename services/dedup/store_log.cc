@@ -8,7 +8,7 @@ namespace {
 constexpr pg::Statement kReadEntries = {
     "dedup.read_entries",
     "SELECT e.seq, e.document_id, e.channel, e.title, e.lead, e.canonical_url, e.publish_time,"
-    " e.arrival_time, e.root_seq, r.channel, r.title FROM dedup.entries e"
+    " e.arrival_time, e.root_seq, r.channel, r.title, r.lead FROM dedup.entries e"
     " LEFT JOIN dedup.entries r ON r.namespace = e.namespace AND r.seq = e.root_seq"
     "   AND e.root_seq <> e.seq"
     " WHERE e.namespace = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"};
@@ -66,6 +66,7 @@ LogEntry EntryOf(const pqxx::row& row) {
   entry.root_seq = row[8].as<int64_t>();
   if (!row[9].is_null()) entry.root_channel = row[9].c_str();
   if (!row[10].is_null()) entry.root_title = row[10].c_str();
+  if (!row[11].is_null()) entry.root_lead = row[11].c_str();
   return entry;
 }
 

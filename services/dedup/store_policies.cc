@@ -5,9 +5,11 @@
 namespace winnow::dedup {
 namespace {
 
-#define WINNOW_DEDUP_POLICY_COLUMNS                                                  \
-  "version, window_us, token_threshold, candidate_floor, chain_floor, same_channel," \
-  " citation_channels, created_by, reason, create_time, review_rate"
+#define WINNOW_DEDUP_POLICY_COLUMNS                                                    \
+  "version, window_us, token_threshold, candidate_floor, chain_floor, same_channel,"   \
+  " citation_channels, created_by, reason, create_time, review_rate,"                  \
+  " rule_mode, edit_threshold, semantic_threshold, lead_threshold, least_probability," \
+  " newest_documents"
 
 constexpr pg::Statement kReadNewest = {
     "dedup.read_policy", "SELECT " WINNOW_DEDUP_POLICY_COLUMNS
@@ -26,7 +28,9 @@ constexpr pg::Statement kInsert = {
     "dedup.insert_policy",
     "INSERT INTO dedup.policies (namespace, version, window_us, token_threshold, candidate_floor,"
     " chain_floor, same_channel, citation_channels, created_by, reason, request_id,"
-    " review_rate) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"};
+    " review_rate, rule_mode, edit_threshold, semantic_threshold, lead_threshold,"
+    " least_probability, newest_documents) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,"
+    " $12, $13, $14, $15, $16, $17, $18)"};
 
 PolicyVersion VersionOf(const pqxx::row& row) {
   PolicyVersion version;
@@ -42,6 +46,12 @@ PolicyVersion VersionOf(const pqxx::row& row) {
   version.reason = row[8].c_str();
   version.create_time = pg::ToTime(row[9]);
   rules.review_rate = row[10].as<double>();
+  rules.rule_mode = static_cast<RuleMode>(row[11].as<int>());
+  rules.edit_threshold = row[12].as<double>();
+  rules.semantic_threshold = row[13].as<double>();
+  rules.lead_threshold = row[14].as<double>();
+  rules.least_probability = row[15].as<double>();
+  rules.newest_documents = row[16].as<int>();
   return version;
 }
 
@@ -55,7 +65,10 @@ void Insert(pg::Session& session, const std::string& ns, const Policy& policy,
             const std::optional<std::string>& request_id) {
   session.Execute(kInsert, ns, policy.version, policy.window.count(), policy.token_threshold,
                   policy.candidate_floor, policy.chain_floor, policy.same_channel,
-                  policy.citation_channels, caller, reason, request_id, policy.review_rate);
+                  policy.citation_channels, caller, reason, request_id, policy.review_rate,
+                  static_cast<int>(policy.rule_mode), policy.edit_threshold,
+                  policy.semantic_threshold, policy.lead_threshold, policy.least_probability,
+                  policy.newest_documents);
 }
 
 Status Change(pg::Session& session, const PolicyUpdate& update, const Policy& initial,

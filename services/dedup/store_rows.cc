@@ -9,13 +9,16 @@ namespace {
 // is planned as a scan of the whole namespace.
 constexpr pg::Statement kReadCandidates = {
     "dedup.read_candidates",
-    "SELECT wanted.id, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards"
+    "SELECT wanted.id, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards,"
+    " lead_jaccard, edit_similarity, semantic, probability"
     " FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
-    "   (SELECT rank, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards"
+    "   (SELECT rank, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards,"
+    "      lead_jaccard, edit_similarity, semantic, probability"
     "    FROM dedup.candidates WHERE namespace = $1 AND document_id = wanted.id"
     "    ORDER BY rank LIMIT 1000) AS found ORDER BY wanted.id, rank"};
 
-constexpr Guard kGuards[] = {Guard::kSameChannel, Guard::kShortTitle, Guard::kChain};
+constexpr Guard kGuards[] = {Guard::kSameChannel, Guard::kShortTitle, Guard::kChain,
+                             Guard::kTemplate, Guard::kContradiction};
 
 int BitOf(Guard guard) { return 1 << static_cast<int>(guard); }
 
@@ -55,7 +58,14 @@ void AddCandidates(pg::Session& session, const std::string& ns, std::vector<Deci
     candidate.document_id = row[1].c_str();
     candidate.original_id = row[2].c_str();
     candidate.channel = row[3].c_str();
-    candidate.scores = {row[4].as<double>(), row[5].as<double>(), row[6].as<double>()};
+    Scores& scores = candidate.scores;
+    scores.jaccard = row[4].as<double>();
+    scores.cosine = row[5].as<double>();
+    scores.overlap = row[6].as<double>();
+    if (!row[9].is_null()) scores.lead_jaccard = row[9].as<double>();
+    scores.edit_similarity = row[10].as<double>();
+    if (!row[11].is_null()) scores.semantic = row[11].as<double>();
+    scores.probability = row[12].as<double>();
     candidate.stage = static_cast<Stage>(row[7].as<int>());
     const int bits = row[8].as<int>();
     for (const Guard guard : kGuards) {

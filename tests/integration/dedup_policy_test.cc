@@ -66,6 +66,49 @@ TEST_F(DedupPolicy, AChangeIsVersionedAuditedAndInForceAtOnce) {
   EXPECT_EQ(Get(1).created_by(), "");
 }
 
+TEST_F(DedupPolicy, TheCalibratedModeFindsStoriesByTheirLeads) {
+  const std::string lead =
+      "시는 다음 달부터 지하철 막차를 삼십 분 늦춘다고 오늘 밝혔다 시민 편의를 위해서다";
+  v1::Document first = NewDocument("a", "one", "막차 시간이 다음 달에 바뀐다");
+  first.set_text(lead);
+  v1::Document second = NewDocument("b", "two", "심야 귀가 쉬워져 지하철 운행 연장한다");
+  second.set_text(lead);
+  Submit(first);
+  v1::CheckDocumentRequest check;
+  *check.mutable_document() = second;
+  v1::CheckDocumentResponse checked;
+  ASSERT_TRUE(Call(&Stub::CheckDocument, check, checked).ok());
+  EXPECT_EQ(checked.decision().verdict(), v1::VERDICT_UNIQUE);
+  v1::UpdatePolicyRequest request;
+  request.mutable_policy()->set_rule_mode(v1::RULE_MODE_CALIBRATED);
+  request.mutable_policy()->set_candidate_floor(0.2);
+  for (const char* field : {"rule_mode", "candidate_floor"}) {
+    request.mutable_update_mask()->add_paths(field);
+  }
+  ASSERT_TRUE(Call(&Stub::UpdatePolicy, request, response_).ok());
+  const v1::Decision decision = Submit(second);
+  EXPECT_EQ(decision.verdict(), v1::VERDICT_DUPLICATE);
+  EXPECT_EQ(decision.stage(), v1::STAGE_LEAD);
+  EXPECT_EQ(decision.original_id(), "a");
+  EXPECT_EQ(decision.candidates(0).scores().lead_jaccard(), 1);
+  v1::GetDecisionRequest get;
+  get.set_document_id("b");
+  v1::GetDecisionResponse got;
+  ASSERT_TRUE(Call(&Stub::GetDecision, get, got).ok());
+  EXPECT_EQ(got.decision().SerializeAsString(), decision.SerializeAsString());
+}
+
+TEST_F(DedupPolicy, OnlyTheNewestDocumentsAreComparedWhereThePolicySaysSo) {
+  Submit(NewDocument("a", "one", kTitle));
+  Submit(NewDocument("x", "one", "바닷가 작은 도서관이 십 년 만에 문을 닫는다"));
+  v1::UpdatePolicyRequest request;
+  request.mutable_policy()->set_newest_documents(1);
+  request.mutable_update_mask()->add_paths("newest_documents");
+  ASSERT_TRUE(Call(&Stub::UpdatePolicy, request, response_).ok());
+  EXPECT_EQ(Submit(NewDocument("b", "two", kTitle)).verdict(), v1::VERDICT_UNIQUE);
+  EXPECT_EQ(Submit(NewDocument("c", "three", kTitle)).original_id(), "b");
+}
+
 TEST_F(DedupPolicy, AStaleEtagChangesNothing) {
   v1::UpdatePolicyRequest request = Threshold(0.7);
   request.mutable_policy()->set_etag(Get().etag());

@@ -115,7 +115,8 @@ TEST_F(DedupService, AComparisonExplainsItself) {
   v1::CompareDocumentsResponse response;
   ASSERT_TRUE(Call(&Stub::CompareDocuments, request, response).ok());
   EXPECT_EQ(response.verdict(), v1::VERDICT_DUPLICATE);
-  EXPECT_EQ(response.stages_size(), 3);
+  EXPECT_EQ(response.stages_size(), 6);
+  EXPECT_EQ(response.modes_size(), 2);
   EXPECT_EQ(response.scores().title_jaccard(), 1);
   EXPECT_EQ(response.later_normalized_title(), "정부 새 주거대책 다음달 발표한다");
   EXPECT_EQ(response.policy().version(), 1);

@@ -17,15 +17,20 @@ class CompareTest : public ::testing::Test {
                            std::string_view text = "") {
     return Rules().Of(title, text, url);
   }
+  Comparison CompareTwo(const Fingerprint& earlier, const Fingerprint& later, bool is_one_channel) {
+    return Compare({earlier, later, is_one_channel, Micros(0), semantic_}, policy_,
+                   Rules().words());
+  }
   Policy policy_;
+  std::optional<double> semantic_;
 };
 
 TEST_F(CompareTest, ThePublishedExampleIsUniqueWithoutAModel) {
-  const Comparison comparison = Compare(Print("China must stop unfair trade"),
-                                        Print("China should halt unfair trade"), false, policy_);
+  const Comparison comparison = CompareTwo(Print("China must stop unfair trade"),
+                                           Print("China should halt unfair trade"), false);
   EXPECT_EQ(comparison.verdict, Verdict::kUnique);
   EXPECT_TRUE(comparison.guards.empty());
-  ASSERT_EQ(comparison.stages.size(), 3U);
+  ASSERT_EQ(comparison.stages.size(), 6U);
   EXPECT_EQ(comparison.stages[2].stage, Stage::kToken);
   EXPECT_FALSE(comparison.stages[2].matched);
   EXPECT_EQ(comparison.stages[2].similarity, comparison.scores.jaccard);
@@ -36,20 +41,20 @@ TEST_F(CompareTest, ThePublishedExampleIsUniqueWithoutAModel) {
 }
 
 TEST_F(CompareTest, BoilerplateAndSpacingDoNotCount) {
-  const Comparison comparison = Compare(Print("[속보] 정부, 새 주거 대책 발표(종합)"),
-                                        Print("정부 새 주거대책 발표"), false, policy_);
+  const Comparison comparison = CompareTwo(Print("[속보] 정부, 새 주거 대책 발표(종합)"),
+                                           Print("정부 새 주거대책 발표"), false);
   EXPECT_EQ(comparison.verdict, Verdict::kDuplicate);
   EXPECT_TRUE(comparison.stages[1].matched);
   EXPECT_EQ(comparison.scores.jaccard, 1);
   EXPECT_EQ(comparison.scores.cosine, 1);
-  EXPECT_TRUE(comparison.explanation.starts_with("DUPLICATE by stage EXACT"))
+  EXPECT_TRUE(comparison.explanation.starts_with("DUPLICATE: The normalised titles are equal"))
       << comparison.explanation;
 }
 
 TEST_F(CompareTest, EveryStageIsToldAlsoAfterTheDecidingOne) {
   const Comparison comparison =
-      Compare(Print("첫 제목은 이렇게 생겼다", "https://example.com/a"),
-              Print("전혀 다른 말을 하는 글", "https://example.com/a"), true, policy_);
+      CompareTwo(Print("첫 제목은 이렇게 생겼다", "https://example.com/a"),
+                 Print("전혀 다른 말을 하는 글", "https://example.com/a"), true);
   EXPECT_EQ(comparison.verdict, Verdict::kDuplicate);
   EXPECT_TRUE(comparison.stages[0].matched);
   EXPECT_FALSE(comparison.stages[1].matched);
@@ -58,21 +63,63 @@ TEST_F(CompareTest, EveryStageIsToldAlsoAfterTheDecidingOne) {
 
 TEST_F(CompareTest, AGuardSaysWhyEqualTitlesAreNotDuplicates) {
   const Comparison one_channel =
-      Compare(Print("정부 새 주거 대책 발표"), Print("정부 새 주거 대책 발표"), true, policy_);
+      CompareTwo(Print("정부 새 주거 대책 발표"), Print("정부 새 주거 대책 발표"), true);
   EXPECT_EQ(one_channel.verdict, Verdict::kUnique);
   EXPECT_EQ(one_channel.guards, std::vector{Guard::kSameChannel});
   EXPECT_NE(one_channel.explanation.find("one channel"), std::string::npos);
-  const Comparison short_title =
-      Compare(Print("오늘의 운세"), Print("오늘의 운세"), false, policy_);
+  const Comparison short_title = CompareTwo(Print("오늘의 운세"), Print("오늘의 운세"), false);
   EXPECT_EQ(short_title.guards, std::vector{Guard::kShortTitle});
   const std::string_view lead = "쥐띠는 동쪽에서 귀인을 만나고 소띠는 재물이 들어온다";
-  EXPECT_EQ(Compare(Print("오늘의 운세", "", lead), Print("오늘의 운세", "", lead), false, policy_)
+  EXPECT_EQ(
+      CompareTwo(Print("오늘의 운세", "", lead), Print("오늘의 운세", "", lead), false).verdict,
+      Verdict::kDuplicate);
+}
+
+TEST_F(CompareTest, ThePublishedExampleIsADuplicateWhereMeaningIsCompared) {
+  semantic_ = 0.92;
+  const Comparison comparison = CompareTwo(Print("China must stop unfair trade"),
+                                           Print("China should halt unfair trade"), false);
+  EXPECT_EQ(comparison.verdict, Verdict::kDuplicate);
+  EXPECT_EQ(comparison.stages.back().stage, Stage::kSemantic);
+  EXPECT_TRUE(comparison.stages.back().matched);
+  EXPECT_EQ(comparison.modes[0].stage, Stage::kSemantic);
+  EXPECT_EQ(comparison.scores.semantic, 0.92);
+}
+
+TEST_F(CompareTest, FewEditsBetweenCandidatesMakeADuplicate) {
+  policy_.token_threshold = 0.95;
+  const Comparison comparison = CompareTwo(Print("정부 새 주거 대책 다음 달 발표한다"),
+                                           Print("정부 새 주거 대책 다음 달 발표했다"), false);
+  EXPECT_EQ(comparison.verdict, Verdict::kDuplicate);
+  EXPECT_EQ(comparison.modes[0].stage, Stage::kEdit);
+  EXPECT_FALSE(comparison.stages[2].matched);
+  EXPECT_TRUE(comparison.stages[4].matched);
+  policy_.candidate_floor = 0.9;
+  EXPECT_EQ(CompareTwo(Print("정부 새 주거 대책 다음 달 발표한다"),
+                       Print("정부 새 주거 대책 다음 달 발표했다"), false)
                 .verdict,
-            Verdict::kDuplicate);
+            Verdict::kUnique)
+      << "they are no candidates any more";
+}
+
+TEST_F(CompareTest, LeadsDecideInTheCalibratedModeAlone) {
+  const char* lead =
+      "시는 다음 달부터 지하철 막차를 삼십 분 늦춘다고 오늘 밝혔다 시민 편의를 위해서다";
+  const auto compare = [&] {
+    return CompareTwo(Print("막차 시간이 바뀐다", "", lead),
+                      Print("심야 귀가 쉬워져 지하철 운행 연장", "", lead), false);
+  };
+  EXPECT_EQ(compare().verdict, Verdict::kUnique);
+  EXPECT_EQ(compare().modes[1].verdict, Verdict::kDuplicate);
+  policy_.rule_mode = RuleMode::kCalibrated;
+  const Comparison calibrated = compare();
+  EXPECT_EQ(calibrated.verdict, Verdict::kDuplicate);
+  EXPECT_EQ(calibrated.modes[1].stage, Stage::kLead);
+  EXPECT_EQ(calibrated.scores.lead_jaccard, 1);
 }
 
 TEST_F(CompareTest, TitlesOfNothingButBoilerplateMatchNothing) {
-  const Comparison comparison = Compare(Print("[속보]"), Print("[속보]"), false, policy_);
+  const Comparison comparison = CompareTwo(Print("[속보]"), Print("[속보]"), false);
   EXPECT_EQ(comparison.verdict, Verdict::kUnique);
   EXPECT_EQ(comparison.scores.jaccard, 0);
   EXPECT_FALSE(comparison.stages[1].matched);

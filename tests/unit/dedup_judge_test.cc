@@ -94,7 +94,8 @@ class JudgeWorld {
                 .token_threshold = world_.OneOf({0.5, 0.6, 0.8, 0.8, 1.0}),
                 .candidate_floor = world_.OneOf({0.3, 0.5}),
                 .chain_floor = world_.OneOf({0.0, 0.5, 0.5, 0.9}),
-                .same_channel = world_.OneIn(3)},
+                .same_channel = world_.OneIn(3),
+                .edit_threshold = 2},  // texts have no part in these worlds
         window_({.floor = policy_.candidate_floor,
                  .segment_span = microseconds(1 + world_.Below(300))}) {}
 
@@ -102,7 +103,7 @@ class JudgeWorld {
     for (int64_t seq = 1; seq <= documents && !::testing::Test::HasFailure(); ++seq) {
       Told next = NextDocument(seq);
       const Judgement judged =
-          Judge(next.print, next.channel, next.arrival, window_, policy_, scratch_);
+          Judge(next.print, next.channel, next.arrival, window_, policy_, TitleWords(), scratch_);
       const Rules::Answer expected = Rules(policy_, told_).Decide(next);
       ASSERT_EQ(judged.stage, expected.stage) << "document " << seq;
       ASSERT_EQ(judged.similarity, expected.similarity) << "document " << seq;
@@ -180,7 +181,7 @@ class JudgeRulesTest : public ::testing::Test {
   }
   Judgement Submit(const Fingerprint& print, uint32_t channel) {
     ++seq_;
-    Judgement judged = Judge(print, channel, now_, window_, policy_, scratch_);
+    Judgement judged = Judge(print, channel, now_, window_, policy_, TitleWords(), scratch_);
     std::optional<index::Root> root;
     if (judged.is_duplicate()) root = window_.root(judged.candidates.front().ref);
     window_.Append(
@@ -188,7 +189,7 @@ class JudgeRulesTest : public ::testing::Test {
     return judged;
   }
 
-  Policy policy_;
+  Policy policy_{.edit_threshold = 2};  // texts have no part here
   index::WindowIndex window_{{.floor = 0.5}};
   index::ProbeScratch scratch_;
   int64_t seq_ = 0;
@@ -198,9 +199,11 @@ class JudgeRulesTest : public ::testing::Test {
 TEST_F(JudgeRulesTest, ADocumentExactlyAsOldAsTheWindowStillCounts) {
   Submit(Print(Range(1, 10)), 1);
   now_ += policy_.window;
-  EXPECT_TRUE(Judge(Print(Range(1, 10)), 2, now_, window_, policy_, scratch_).is_duplicate());
+  EXPECT_TRUE(
+      Judge(Print(Range(1, 10)), 2, now_, window_, policy_, TitleWords(), scratch_).is_duplicate());
   now_ += microseconds(1);
-  EXPECT_FALSE(Judge(Print(Range(1, 10)), 2, now_, window_, policy_, scratch_).is_duplicate());
+  EXPECT_FALSE(
+      Judge(Print(Range(1, 10)), 2, now_, window_, policy_, TitleWords(), scratch_).is_duplicate());
 }
 
 TEST_F(JudgeRulesTest, AnEqualUrlIsADuplicateWithinOneChannelToo) {

@@ -140,6 +140,17 @@ std::optional<EntryRef> WindowIndex::EdgeAt(Time earliest) const {
   return std::nullopt;
 }
 
+EntryRef WindowIndex::EntryFromNewest(size_t count) const {
+  assert(size_ > 0 && count > 0);
+  for (uint16_t age = segments_.size(); age > 0; --age) {
+    const auto number = static_cast<uint16_t>(segments_.oldest() + age - 1);
+    const size_t held = segments_[number].entries.size();
+    if (count <= held) return {number, static_cast<uint16_t>(held - count)};
+    count -= held;
+  }
+  return {segments_.oldest(), 0};
+}
+
 template <uint64_t WindowIndex::Meta::*kHash>
 void WindowIndex::FindByHash(const PostingMap& map, uint64_t hash, EntryRef edge,
                              std::vector<EntryRef>& found) const {

@@ -76,6 +76,10 @@ class WindowIndex {
   // The first entry that arrived at `earliest` or later: where a probe starts. None: nothing there.
   std::optional<EntryRef> EdgeAt(Time earliest) const;
 
+  // The entry with `count` - 1 newer ones, `count` at least 1; the oldest when there are fewer. Not
+  // when empty.
+  EntryRef EntryFromNewest(size_t count) const;
+
   // Entries from `edge` on, in no order.
   void FindByUrl(uint64_t hash, EntryRef edge, std::vector<EntryRef>& found) const;
   void FindByTitle(uint64_t hash, EntryRef edge, std::vector<EntryRef>& found) const;
@@ -100,6 +104,7 @@ class WindowIndex {
   }
 
   int64_t seq(EntryRef ref) const { return segments_[ref.segment].first_seq + ref.slot; }
+  Time arrival(EntryRef ref) const { return meta(ref).arrival; }
   uint32_t channel(EntryRef ref) const { return meta(ref).channel; }
   uint64_t title_hash(EntryRef ref) const { return meta(ref).title_hash; }
   std::span<const Token> title(EntryRef ref) const { return titles_.tokens(ref); }
