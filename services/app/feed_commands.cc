@@ -7,6 +7,7 @@
 
 #include "services/app/command.h"
 #include "services/app/exit_code.h"
+#include "services/app/feed_watch.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
@@ -93,6 +94,25 @@ void AddFeedOptions(CLI::App& command, const std::shared_ptr<FeedOptions>& optio
   AddRemoteOptions(command, options->remote);
 }
 
+void AddWatch(CLI::App& feed, Command& chosen) {
+  auto options = std::make_shared<FeedWatchOptions>();
+  CLI::App* watch = feed.add_subcommand("watch", "what happens to a feed, as it happens");
+  watch->footer(
+      "A line a change: + an article that came, ~ one that changed, - one that left.\n"
+      "Examples:\n  winnow feed watch\n  winnow feed watch --category ai --json");
+  watch->add_option("--namespace", options->item_namespace, "namespace (default: \"default\")");
+  watch->add_option("--category", options->category, "only this category and those below it");
+  watch->add_option("--page-token", options->token, "go on from here (default: from now)");
+  watch->add_option("--count", options->count, "end after so many changes (0: never)")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  watch->add_flag("--json", options->json, "print the API's JSON");
+  AddRemoteOptions(*watch, options->remote);
+  watch->callback([options, &chosen] {
+    chosen = [options](const Interrupt& interrupt) { return RunFeedWatch(*options, interrupt); };
+  });
+}
+
 }  // namespace
 
 void AddFeedCommands(CLI::App& app, Command& chosen) {
@@ -110,6 +130,7 @@ void AddFeedCommands(CLI::App& app, Command& chosen) {
     chosen = [list_options](const Interrupt&) { return RunList(*list_options); };
   });
 
+  AddWatch(*feed, chosen);
   auto scroll_options = std::make_shared<FeedOptions>();
   scroll_options->count = 0;
   CLI::App* scroll = feed->add_subcommand("scroll", "the whole feed, page after page");

@@ -33,6 +33,18 @@ v1::Category ToProto(const Category& category);
 v1::UpsertedArticle ToProto(const Upserted& upserted);
 std::shared_ptr<const EncodedArticle> Encode(StoredArticle article);
 StorePart Encode(FeedPage page);
+// The same of bytes that Encode made; null for others.
+std::shared_ptr<const EncodedArticle> Decode(std::string bytes);
+// What a watch answers, with the token that goes on after it: a change; nothing but the token; that
+// changes up to a position can never be told.
+v1::WatchArticlesResponse ToProto(const FeedQuery& query, const FeedEvent& event, int64_t cursor,
+                                  const std::string& epoch);
+v1::WatchArticlesResponse Progress(const FeedQuery& query, int64_t position,
+                                   const std::string& epoch);
+v1::WatchArticlesResponse Gap(const FeedQuery& query, int64_t position, const std::string& epoch);
+// INVALID_ARGUMENT with all violations, or INVALID_PAGE_TOKEN.
+StatusOr<FeedQuery> FromProto(const v1::CountNewArticlesRequest& request);
+StatusOr<FeedQuery> FromProto(const v1::WatchArticlesRequest& request);
 // ListArticlesResponse on the wire.
 std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, bool stale);
 std::string NextToken(const CategoryQuery& query, const Category& last);

@@ -69,6 +69,17 @@ std::shared_ptr<const EncodedArticle> Encode(StoredArticle article) {
   return encoded;
 }
 
+std::shared_ptr<const EncodedArticle> Decode(std::string bytes) {
+  v1::Article article;
+  if (!article.ParseFromString(bytes)) return nullptr;
+  auto encoded = std::make_shared<EncodedArticle>();
+  encoded->source = article.source();
+  encoded->language = article.language();
+  encoded->has_image = !article.thumbnail_url().empty();
+  encoded->bytes = std::move(bytes);
+  return encoded;
+}
+
 StorePart Encode(FeedPage page) {
   StorePart part;
   part.articles.reserve(page.articles.size());
@@ -79,6 +90,34 @@ StorePart Encode(FeedPage page) {
   part.epoch = std::move(page.epoch);
   part.freshness = {page.changed_at, page.created_at};
   return part;
+}
+
+v1::WatchArticlesResponse Progress(const FeedQuery& query, int64_t position,
+                                   const std::string& epoch) {
+  v1::WatchArticlesResponse response;
+  response.set_resume_token(EncodeFeedToken({.since = position, .epoch = epoch},
+                                            HashFeed(query.ns, query.category, query.filter)));
+  return response;
+}
+
+v1::WatchArticlesResponse ToProto(const FeedQuery& query, const FeedEvent& event, int64_t cursor,
+                                  const std::string& epoch) {
+  v1::WatchArticlesResponse response = Progress(query, event.seq, epoch);
+  if (event.article == nullptr) {
+    response.mutable_tombstone()->set_id(event.id);
+    return response;
+  }
+  v1::WatchedArticle& watched = *response.mutable_article();
+  watched.mutable_article()->ParseFromString(event.article->bytes);
+  watched.set_entered(event.entered_at > cursor);
+  return response;
+}
+
+v1::WatchArticlesResponse Gap(const FeedQuery& query, int64_t position, const std::string& epoch) {
+  v1::WatchArticlesResponse response = Progress(query, position, epoch);
+  response.mutable_gap()->set_reason(
+      "changes since your token are not known any more; list the feed again");
+  return response;
 }
 
 std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, bool stale) {

@@ -93,10 +93,9 @@ StatusOr<std::vector<std::string>> Split(const std::string& text) {
 
 uint64_t HashCategories(const CategoryQuery& query) { return HashFeed(query.ns, {}, {}); }
 
-}  // namespace
-
-StatusOr<FeedQuery> FromProto(const v1::ListArticlesRequest& request) {
-  Violations violations;
+// Namespace, category and filter of a request.
+template <class Request>
+FeedQuery FeedOf(const Request& request, Violations& violations) {
   FeedQuery query;
   query.ns = NamespaceOf(request.namespace_(), violations);
   query.category = request.category_id().empty() ? kAllFeed : request.category_id();
@@ -104,12 +103,43 @@ StatusOr<FeedQuery> FromProto(const v1::ListArticlesRequest& request) {
     violations.Add("category_id", "must be the id of a category: [a-z0-9-], 1 to 64 characters");
   }
   query.filter = FromProto(request.filter(), violations);
-  query.page_size = CheckPageSize(request.page_size(), kDefaultPageSize, kMaxPageSize, violations);
-  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(
-      query.position,
-      ParseFeedToken(request.page_token(), HashFeed(query.ns, query.category, query.filter)));
   return query;
+}
+
+StatusOr<FeedQuery> WithPosition(FeedQuery query, const std::string& token,
+                                 const Violations& violations) {
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  WINNOW_ASSIGN_OR_RETURN(query.position,
+                          ParseFeedToken(token, HashFeed(query.ns, query.category, query.filter)));
+  return query;
+}
+
+}  // namespace
+
+StatusOr<FeedQuery> FromProto(const v1::ListArticlesRequest& request) {
+  Violations violations;
+  FeedQuery query = FeedOf(request, violations);
+  query.page_size = CheckPageSize(request.page_size(), kDefaultPageSize, kMaxPageSize, violations);
+  return WithPosition(std::move(query), request.page_token(), violations);
+}
+
+StatusOr<FeedQuery> FromProto(const v1::CountNewArticlesRequest& request) {
+  Violations violations;
+  FeedQuery query = FeedOf(request, violations);
+  if (request.token().empty()) {
+    violations.Add("token", "is required: newer_token or next_page_token of a page of this feed");
+  }
+  WINNOW_ASSIGN_OR_RETURN(query, WithPosition(std::move(query), request.token(), violations));
+  if (query.position.epoch.empty() && query.position.since == 0 && !query.position.until) {
+    return InvalidPageToken("tells no moment to count from; use newer_token of a page");
+  }
+  return query;
+}
+
+StatusOr<FeedQuery> FromProto(const v1::WatchArticlesRequest& request) {
+  Violations violations;
+  FeedQuery query = FeedOf(request, violations);
+  return WithPosition(std::move(query), request.resume_token(), violations);
 }
 
 StatusOr<CategoryQuery> FromProto(const v1::ListCategoriesRequest& request) {

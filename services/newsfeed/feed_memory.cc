@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <mutex>
 
 #include "services/newsfeed/categories.h"
@@ -113,6 +114,18 @@ void FeedMemory::Clear(int64_t position) {
 }
 
 bool FeedMemory::empty() const { return feeds() == 0; }
+
+int64_t FeedMemory::OldestFill() const {
+  const std::shared_lock lock(mutex_);
+  int64_t oldest = std::numeric_limits<int64_t>::max();
+  for (const auto& [name, feed] : feeds_) oldest = std::min(oldest, feed->filled_at);
+  return oldest;
+}
+
+bool FeedMemory::Has(std::string_view feed) const {
+  const std::shared_lock lock(mutex_);
+  return feeds_.contains(feed);
+}
 
 size_t FeedMemory::feeds() const {
   const std::shared_lock lock(mutex_);

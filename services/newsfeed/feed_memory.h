@@ -54,6 +54,15 @@ struct PlaceNow {
   PrefixEntry entry;  // its article null: the place is empty
 };
 
+// What a change did to a feed, as a watcher is told.
+struct FeedEvent {
+  int64_t seq = 0;  // of the change
+  std::string id;
+  FeedKey key{};
+  int64_t entered_at = 0;                           // when the article came into the feed
+  std::shared_ptr<const EncodedArticle> article{};  // null: it has left
+};
+
 // Prefixes of feeds, all exact at one position of the log (each at least at the one it was filled
 // at). Readers of any thread; one writer at a time changes it (worker_memory.h).
 class FeedMemory {
@@ -77,6 +86,9 @@ class FeedMemory {
   void Clear(int64_t position);
 
   bool empty() const;
+  bool Has(std::string_view feed) const;
+  // The first position that a feed here was filled at; changes up to it matter to none.
+  int64_t OldestFill() const;
   size_t feeds() const;
   size_t articles() const;
   int64_t position() const;

@@ -9,16 +9,15 @@ bool IsIn(const std::vector<std::string>& values, const std::string& value) {
   return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
 }
 
-bool Passes(const FeedFilter& filter, const PrefixEntry& entry) {
-  const EncodedArticle& article = *entry.article;
-  const Time time(std::chrono::duration_cast<Micros>(entry.key.publish_time.time_since_epoch()));
+}  // namespace
+
+bool Passes(const FeedFilter& filter, const FeedKey& key, const EncodedArticle& article) {
+  const Time time(std::chrono::duration_cast<Micros>(key.publish_time.time_since_epoch()));
   return IsIn(filter.sources, article.source) && IsIn(filter.languages, article.language) &&
          (!filter.has_image || *filter.has_image == article.has_image) &&
          (!filter.publish_time_from || time >= *filter.publish_time_from) &&
          (!filter.publish_time_until || time < *filter.publish_time_until);
 }
-
-}  // namespace
 
 size_t FeedPrefix::Find(const FeedKey& key) const {
   const auto at = std::partition_point(entries_.begin(), entries_.end(),
@@ -67,7 +66,7 @@ PrefixPage FeedPrefix::Cut(const PrefixCut& cut) const {
   for (; at < entries_.size(); ++at) {
     const PrefixEntry& entry = entries_[at];
     if (entry.seq <= cut.since || entry.seq > cut.until) continue;
-    if (cut.filter != nullptr && !Passes(*cut.filter, entry)) continue;
+    if (cut.filter != nullptr && !Passes(*cut.filter, entry.key, *entry.article)) continue;
     if (page.entries.size() == cut.limit) {
       page.has_more = true;
       break;

@@ -26,6 +26,8 @@ struct PrefixEntry {
   std::shared_ptr<const EncodedArticle> article;
 };
 
+bool Passes(const FeedFilter& filter, const FeedKey& key, const EncodedArticle& article);
+
 // What a reader wants of a feed: entries below `before` with since < seq <= until.
 struct PrefixCut {
   std::optional<FeedKey> before{};  // from the newest when there is none

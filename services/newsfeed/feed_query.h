@@ -36,6 +36,12 @@ struct FeedPage {
   std::optional<Time> created_at;  // a new article
 };
 
+// How many entries are newer than a place in the log.
+struct NewerCount {
+  int64_t count = 0;
+  bool exact = true;  // false: there are more
+};
+
 struct CategoryQuery {
   std::string ns = "default";
   std::vector<std::string> after;  // path of the last one seen; empty: from the first

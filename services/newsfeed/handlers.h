@@ -10,6 +10,7 @@
 #include "services/newsfeed/worker_memory.h"
 #include "services/platform/clock.h"
 #include "services/platform/grpc/call.h"
+#include "services/platform/grpc/watch.h"
 #include "services/platform/status.h"
 #include "winnow/newsfeed/v1/newsfeed_service.pb.h"
 
@@ -37,6 +38,10 @@ class Handlers {
   // ListArticlesResponse on the wire.
   StatusOr<std::string> ListArticles(const rpc::CallContext& call,
                                      const v1::ListArticlesRequest& request);
+  StatusOr<v1::CountNewArticlesResponse> CountNewArticles(
+      const rpc::CallContext& call, const v1::CountNewArticlesRequest& request);
+  Status WatchArticles(const rpc::CallContext& call, const v1::WatchArticlesRequest& request,
+                       const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber);
   StatusOr<v1::GetArticleResponse> GetArticle(const rpc::CallContext& call,
                                               const v1::GetArticleRequest& request);
   StatusOr<v1::BatchUpsertArticlesResponse> BatchUpsertArticles(

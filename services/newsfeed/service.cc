@@ -4,6 +4,7 @@
 #include "services/newsfeed/service_items.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/worker.h"
+#include "services/newsfeed/worker_projector.h"
 #include "services/platform/grpc/binder.h"
 #include "services/platform/timestamp.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
@@ -13,6 +14,8 @@ namespace {
 
 using rpc::Lane;
 constexpr rpc::Method kListArticles{"winnow.newsfeed.v1.NewsFeedService/ListArticles"};
+constexpr rpc::Method kCountNewArticles{"winnow.newsfeed.v1.NewsFeedService/CountNewArticles"};
+constexpr rpc::Method kWatchArticles{"winnow.newsfeed.v1.NewsFeedService/WatchArticles"};
 constexpr rpc::Method kGetArticle{"winnow.newsfeed.v1.NewsFeedService/GetArticle"};
 constexpr rpc::Method kBatchUpsertArticles{"winnow.newsfeed.v1.NewsFeedService/BatchUpsertArticles",
                                            Lane::kWrite};
@@ -41,6 +44,20 @@ class Service final : public HotService {
         },
         [this](const rpc::CallContext& call, const v1::ListArticlesRequest& r) {
           return handlers_.ListArticles(call, r);
+        });
+  }
+  ServerUnaryReactor* CountNewArticles(CallbackServerContext* context,
+                                       const v1::CountNewArticlesRequest* request,
+                                       v1::CountNewArticlesResponse* response) override {
+    return Unary(context, request, response, kCountNewArticles, &Handlers::CountNewArticles);
+  }
+  grpc::ServerWriteReactor<v1::WatchArticlesResponse>* WatchArticles(
+      CallbackServerContext* context, const v1::WatchArticlesRequest* request) override {
+    return binder_.Watch<v1::WatchArticlesRequest, v1::WatchArticlesResponse>(
+        context, request, kWatchArticles,
+        [this](const rpc::CallContext& call, const v1::WatchArticlesRequest& r,
+               const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber) {
+          return handlers_.WatchArticles(call, r, subscriber);
         });
   }
   ServerUnaryReactor* GetArticle(CallbackServerContext* context,
@@ -117,16 +134,28 @@ struct State {
         store(platform.reads, platform.writes, platform.logs, platform.clock,
               {.max_future = settings.max_future}),
         memory(settings.memory_articles, settings.memory_feeds),
-        keeper(platform.reads, store, memory, static_cast<int>(settings.memory_articles),
+        hub(platform.metrics),
+        keeper(platform.reads, store, memory, hub, static_cast<int>(settings.memory_articles),
                platform.metrics),
         worker(store, metrics),
         handlers(store, memory, keeper, platform.clock, metrics,
                  {.stale_after = settings.stale_after}),
-        service(platform.runtime, handlers) {}
+        service(platform.runtime, handlers) {
+    if (platform.redis == nullptr) return;
+    projections.emplace(platform.reads, platform.writes);
+    projector.emplace(store, *projections, *platform.redis, platform.clock,
+                      ProjectorOptions{.stale_after = settings.stale_after}, platform.metrics);
+    keeper.SetColdRead([this](const std::string& ns, const std::string& category) {
+      return projector->Read(ns, category);
+    });
+  }
   UpsertMetrics metrics;
   Store store;
   FeedMemory memory;
-  MemoryKeeper keeper;
+  WatchHub hub;
+  std::optional<ProjectionStore> projections;  // with a Redis only
+  std::optional<Projector> projector;
+  MemoryKeeper keeper;  // after the projector, which it reads
   Worker worker;
   Handlers handlers;
   Service service;
@@ -137,7 +166,11 @@ struct State {
 std::vector<rpc::Probe> Probes(Platform& platform, const FeedMemory& memory) {
   const auto postgres = [&platform] { return platform.writes.Check(); };
   const auto feeds = [postgres, &memory] { return memory.empty() ? postgres() : OkStatus(); };
-  return {{"postgres", postgres, /*vital=*/false}, {"feeds", feeds}};
+  std::vector<rpc::Probe> probes = {{"postgres", postgres, /*vital=*/false}, {"feeds", feeds}};
+  if (platform.redis != nullptr) {
+    probes.push_back({"redis", [&redis = *platform.redis] { return redis.Check(); }, false});
+  }
+  return probes;
 }
 
 }  // namespace
@@ -155,11 +188,13 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.start = [&state = *state](rpc::Peers& peers) -> Status {
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
     state.keeper.Start();
+    if (state.projector) state.projector->Start();
     state.worker.Start(ItemsOf(collector));
     return OkStatus();
   };
   target.stop = [&state = *state] {
     state.worker.Stop();
+    if (state.projector) state.projector->Stop();
     state.keeper.Stop();
   };
   target.state = std::move(state);

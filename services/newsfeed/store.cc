@@ -25,11 +25,10 @@ Time DeleteStored(pg::LogSession& log, StoredArticle article, LogReceipt& receip
   CollectCategories(content, categories);
   std::map<std::string, CategoryPaths> paths;
   LoadPaths(log.session(), categories, paths);
+  const std::vector<std::string> feeds = FeedsOf(article, paths[content.ns]);
   std::vector<Entry> entries;
-  for (std::string& feed : FeedsOf(article, paths[content.ns])) {
-    entries.push_back({std::move(feed), &article, 0});
-  }
-  const Change change{content.ns, content.id, ChangeKind::kDeleted};
+  for (const std::string& feed : feeds) entries.push_back({feed, &article, 0});
+  const Change change{content.ns, content.id, ChangeKind::kDeleted, feeds};
   receipt = AppendChanges(log, {&change, 1});
   DeleteEntries(log.session(), entries);
   log.session().Execute(kDelete, content.ns, content.id, now);

@@ -47,6 +47,12 @@ class Store {
   // One page. NOT_FOUND for a category that does not exist.
   StatusOr<FeedPage> ListArticles(Deadline deadline, const FeedQuery& query);
 
+  // Entries that came after `query.position`: after the watermark of a scroll, or what the newer
+  // feed begins after. NOT_FOUND as above.
+  StatusOr<NewerCount> CountNewer(Deadline deadline, const FeedQuery& query);
+  // NOT_FOUND for a feed of no category.
+  Status CheckFeed(Deadline deadline, const std::string& ns, const std::string& category);
+
   // ALREADY_EXISTS; NOT_FOUND and the errors of PathBelow for its parent.
   StatusOr<Category> CreateCategory(Deadline deadline, const Category& category);
   // By path; one more than a page when there are more.

@@ -7,7 +7,8 @@ namespace {
 
 constexpr pg::Statement kChanges{
     "newsfeed.read_changes",
-    "SELECT l.seq, l.namespace, l.id, a.published_at FROM (SELECT l.seq, l.namespace, l.id "
+    "SELECT l.seq, l.namespace, l.id, a.published_at, l.left_feeds "
+    "FROM (SELECT l.seq, l.namespace, l.id, l.left_feeds "
     "FROM newsfeed.feed_log l WHERE l.seq > (SELECT $1::bigint) AND l.seq <= (SELECT $2::bigint) "
     "ORDER BY l.seq LIMIT (SELECT $3::bigint)) l CROSS JOIN LATERAL (SELECT a.published_at "
     "FROM newsfeed.news_articles a WHERE a.namespace = l.namespace AND a.id = l.id LIMIT 1) a "
@@ -41,7 +42,8 @@ std::vector<LoggedChange> ReadChanges(pg::Session& session, int64_t after, int64
   std::vector<LoggedChange> changes;
   for (const pqxx::row& row : session.Execute(kChanges, after, until, limit)) {
     changes.push_back({row[0].as<int64_t>(), row[1].as<std::string>(),
-                       FeedKey{ToMillis(pg::ToTime(row[3])), row[2].as<std::string>()}});
+                       FeedKey{ToMillis(pg::ToTime(row[3])), row[2].as<std::string>()},
+                       pg::ToTexts(row[4])});
   }
   return changes;
 }

@@ -20,6 +20,7 @@ struct LoggedChange {
   int64_t seq = 0;
   std::string ns;
   FeedKey key;
+  std::vector<std::string> left_feeds;
 };
 
 // Changes with after < seq <= until, in order, at most `limit`. Of one that the log has dropped

@@ -10,10 +10,10 @@ constexpr int64_t kKeptChanges = 1'000'000;
 
 constexpr pg::Statement kAppend{
     "newsfeed.append_changes",
-    "INSERT INTO newsfeed.feed_log (seq, namespace, id, change) "
-    "SELECT $1::bigint + s.i - 1, s.namespace, s.id, s.change "
-    "FROM unnest($2::text[], $3::text[], $4::smallint[]) WITH ORDINALITY "
-    "AS s (namespace, id, change, i)"};
+    "INSERT INTO newsfeed.feed_log (seq, namespace, id, change, left_feeds) "
+    "SELECT $1::bigint + s.i - 1, s.namespace, s.id, s.change, s.left_feeds::text[] "
+    "FROM unnest($2::text[], $3::text[], $4::smallint[], $5::text[]) WITH ORDINALITY "
+    "AS s (namespace, id, change, left_feeds, i)"};
 
 constexpr pg::Statement kPrune{"newsfeed.prune_changes",
                                "DELETE FROM newsfeed.feed_log WHERE seq <= $1"};
@@ -63,12 +63,16 @@ LogReceipt AppendChanges(pg::LogSession& log, std::span<const Change> changes) {
   pg::Array namespaces;
   pg::Array ids;
   pg::Array kinds;
+  pg::Array left_feeds;
   for (const Change& change : changes) {
     namespaces.Add(change.ns);
     ids.Add(change.id);
     kinds.Add(static_cast<int>(change.kind));
+    pg::Array left;
+    for (const std::string& feed : change.left_feeds) left.Add(feed);
+    left_feeds.Add(left.ToString());
   }
-  log.session().Execute(kAppend, first, namespaces, ids, kinds);
+  log.session().Execute(kAppend, first, namespaces, ids, kinds, left_feeds);
   log.session().Execute(kPrune, first - kKeptChanges);
   Refresh(log, changes);
   return {first, changes[0].ns, changes[0].id};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "services/platform/postgres/log_transaction.h"
 
@@ -20,6 +21,7 @@ struct Change {
   std::string ns;
   std::string id;
   ChangeKind kind = ChangeKind::kEdited;
+  std::vector<std::string> left_feeds{};
 };
 
 // Where a transaction's changes stand in the log; enough to find out whether it was committed.

@@ -100,41 +100,55 @@ void WriteAliases(pg::Session& session, const std::map<ArticleKey, Alias>& alias
   session.Execute(kWriteAliases, namespaces, alias_ids, article_ids, hashes);
 }
 
+const CategoryPaths& PathsOf(const std::map<std::string, CategoryPaths>& paths,
+                             const Article& article) {
+  static const CategoryPaths none;
+  const auto found = paths.find(article.ns);
+  return found == paths.end() ? none : found->second;
+}
+
+// What the edits of a plan mean for the feeds, one for one.
+std::vector<FeedChange> DiffFeeds(const UpsertPlan& plan,
+                                  const std::map<std::string, CategoryPaths>& paths) {
+  std::vector<FeedChange> changes;
+  changes.reserve(plan.edited.size());
+  for (const Edit& edit : plan.edited) {
+    changes.push_back(DiffFeeds(edit, PathsOf(paths, edit.after.content)));
+  }
+  return changes;
+}
+
 // The changes of a plan: created articles first, in the order they were sent.
-std::vector<Change> ChangesOf(const UpsertPlan& plan) {
+std::vector<Change> ChangesOf(const UpsertPlan& plan, const std::vector<FeedChange>& moves) {
   std::vector<Change> changes;
   changes.reserve(plan.created.size() + plan.edited.size());
   for (const StoredArticle& article : plan.created) {
     changes.push_back({article.content.ns, article.content.id, ChangeKind::kCreated});
   }
-  for (const Edit& edit : plan.edited) {
-    changes.push_back({edit.after.content.ns, edit.after.content.id, ChangeKind::kEdited});
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const Article& article = plan.edited[i].after.content;
+    changes.push_back({article.ns, article.id, ChangeKind::kEdited, moves[i].left});
   }
   return changes;
 }
 
-void WriteEntries(pg::Session& session, const UpsertPlan& plan,
+void WriteEntries(pg::Session& session, const UpsertPlan& plan, std::vector<FeedChange> moves,
                   const std::map<std::string, CategoryPaths>& paths, int64_t first_edit) {
-  const auto paths_of = [&](const Article& article) -> const CategoryPaths& {
-    static const CategoryPaths none;
-    const auto found = paths.find(article.ns);
-    return found == paths.end() ? none : found->second;
-  };
   std::vector<Entry> entered;
   std::vector<Entry> left;
   std::vector<Entry> refreshed;
   for (const StoredArticle& article : plan.created) {
-    for (std::string& feed : FeedsOf(article, paths_of(article.content))) {
+    for (std::string& feed : FeedsOf(article, PathsOf(paths, article.content))) {
       entered.push_back({std::move(feed), &article, article.number});
     }
   }
   int64_t seq = first_edit;
-  for (const Edit& edit : plan.edited) {
-    FeedChange change = DiffFeeds(edit, paths_of(edit.after.content));
-    for (std::string& feed : change.entered) entered.push_back({std::move(feed), &edit.after, seq});
-    for (std::string& feed : change.left) left.push_back({std::move(feed), &edit.after, seq});
-    for (std::string& feed : change.refreshed) {
-      refreshed.push_back({std::move(feed), &edit.after, seq});
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const StoredArticle* article = &plan.edited[i].after;
+    for (std::string& feed : moves[i].entered) entered.push_back({std::move(feed), article, seq});
+    for (std::string& feed : moves[i].left) left.push_back({std::move(feed), article, seq});
+    for (std::string& feed : moves[i].refreshed) {
+      refreshed.push_back({std::move(feed), article, seq});
     }
     ++seq;
   }
@@ -155,7 +169,8 @@ class Transaction {
     Known known = LoadKnown(session, sent_);
     const std::map<std::string, CategoryPaths> paths = known.paths;
     plan_ = PlanUpserts(sent_, std::move(known), latest_, log.arrival_time());
-    receipt_ = AppendChanges(log, ChangesOf(plan_));
+    std::vector<FeedChange> moves = DiffFeeds(plan_, paths);
+    receipt_ = AppendChanges(log, ChangesOf(plan_, moves));
     int64_t number = receipt_.first;
     for (StoredArticle& article : plan_.created) article.number = number++;
     CountCitations(session, plan_.created);
@@ -165,7 +180,7 @@ class Transaction {
     UpdateArticles(session, edited);
     InsertArticles(session, plan_.created);
     WriteAliases(session, plan_.aliases);
-    WriteEntries(session, plan_, paths, number);
+    WriteEntries(session, plan_, std::move(moves), paths, number);
     MoveCitations(log, plan_);
     WriteSeen(session, {plan_.seen.begin(), plan_.seen.end()}, log.arrival_time());
     return OkStatus();

@@ -1,5 +1,7 @@
 #include "services/newsfeed/worker_memory.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 
 #include "services/newsfeed/convert.h"
@@ -13,10 +15,13 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kFillTime(10);
 // Feeds that wait to be filled; who asks beyond asks again with its next page.
 constexpr size_t kMostRequested = 1'000;
+constexpr int kChangesAtOnce = 1'000;
+// Changes that a fill from Redis is brought up to date by; further behind, the store is read.
+constexpr int kMostReplayed = 5'000;
 
 Counter& Fills(Metrics& metrics, const char* result) {
   return metrics.GetCounter("winnow_newsfeed_memory_fills_total",
-                            "Feeds read into memory from the store.", {{"result", result}});
+                            "Feeds read into memory, or why not.", {{"result", result}});
 }
 
 FeedFill ToFill(const std::string& ns, FeedPage page) {
@@ -37,12 +42,15 @@ FeedFill ToFill(const std::string& ns, FeedPage page) {
 
 }  // namespace
 
-MemoryKeeper::MemoryKeeper(pg::Pool& reads, Store& store, FeedMemory& memory, int fill_size,
-                           Metrics& metrics)
+MemoryKeeper::MemoryKeeper(pg::Pool& reads, Store& store, FeedMemory& memory, WatchHub& hub,
+                           int fill_size, Metrics& metrics)
     : store_(store),
+      reads_(reads),
       memory_(memory),
+      hub_(hub),
       fill_size_(fill_size),
       fills_(Fills(metrics, "ok")),
+      cold_fills_(Fills(metrics, "redis")),
       failed_fills_(Fills(metrics, "failed")),
       applied_(metrics.GetCounter("winnow_newsfeed_memory_changes_total",
                                   "Changes of the log applied to feeds in memory.")),
@@ -104,8 +112,20 @@ void MemoryKeeper::FillLoop() {
 void MemoryKeeper::Fill(const Feed& feed) {
   const auto& [ns, category] = feed;
   const std::string name = FeedName(ns, category);
+  std::optional<FeedFill> cold;
+  if (cold_read_ && !memory_.Has(name)) cold = cold_read_(ns, category);
   const std::lock_guard lock(change_mutex_);
   if (!memory_.WantsFill(name)) return;
+  if (cold) {
+    const auto whole = reads_.Read(steady_clock::now() + kFillTime, [&](pg::Session& session) {
+      return CatchUp(session, name, *cold);
+    });
+    if (whole.ok() && *whole) {
+      memory_.Install(name, *std::move(cold));
+      cold_fills_.Increment();
+      return;
+    }
+  }
   FeedQuery query;
   query.ns = ns;
   query.category = category;
@@ -121,20 +141,56 @@ void MemoryKeeper::Fill(const Feed& feed) {
   fills_.Increment();
 }
 
+// Brings a fill of an earlier position to that of memory. False when it cannot be.
+StatusOr<bool> MemoryKeeper::CatchUp(pg::Session& session, const std::string& feed,
+                                     FeedFill& fill) {
+  WINNOW_ASSIGN_OR_RETURN(const pg::Head head, ReadHead(session, FeedsStream()));
+  if (head.epoch != fill.epoch || head.head < fill.position) return false;
+  const int64_t position = memory_.position();
+  if (position <= fill.position) return true;
+  if (position - fill.position > kMostReplayed) return false;
+  const auto changes = ReadChanges(session, fill.position, position, kMostReplayed);
+  if (changes.empty() || changes.front().seq != fill.position + 1) return false;
+  FeedPrefix prefix(fill.entries.size() + changes.size());
+  prefix.Fill(std::move(fill.entries), fill.whole);
+  std::vector<Place> places;
+  for (const LoggedChange& change : changes) {
+    if (change.ns == fill.ns) places.push_back({change.ns, feed, change.key});
+  }
+  std::vector<std::optional<PlacedArticle>> now = ReadPlaces(session, places);
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (now[i]) {
+      prefix.Put({places[i].key, now[i]->seq, Encode(std::move(now[i]->article))});
+    } else {
+      prefix.Remove(places[i].key);
+    }
+  }
+  const size_t all = prefix.size();
+  fill.entries = prefix.Cut({.until = std::numeric_limits<int64_t>::max(), .limit = all}).entries;
+  fill.whole = !prefix.floor().has_value();
+  fill.position = position;
+  return fill.whole || !fill.entries.empty();
+}
+
 StatusOr<int64_t> MemoryKeeper::Apply(pg::Session& session, int64_t after, int64_t until,
                                       int limit) {
   int64_t reached = until;
   {
     const std::lock_guard lock(change_mutex_);
-    if (!memory_.empty()) {
-      const std::vector<LoggedChange> changes = ReadChanges(session, after, until, limit);
-      if (changes.empty() || changes.front().seq != after + 1) {
+    // What was before every fill and every watch matters to none: a process begins near the head.
+    const int64_t start = std::max(after, std::min(memory_.OldestFill(), hub_.OldestCursor()));
+    if (start < until) {
+      const std::vector<LoggedChange> changes = ReadChanges(session, start, until, limit);
+      if (changes.empty() || changes.front().seq != start + 1) {
         // The log has dropped what was not read in time: what memory has is of no position.
         log::Warn("the log of the feeds was not read in time: memory starts afresh",
-                  {{"position", after}, {"head", until}});
+                  {{"position", start}, {"head", until}});
         memory_.Clear(until);
+        WINNOW_ASSIGN_OR_RETURN(const pg::Head head, ReadHead(session, FeedsStream()));
+        hub_.AnnounceGap(head);
       } else {
-        ApplyChanges(session, changes);
+        if (!memory_.empty()) ApplyChanges(session, changes);
+        if (!hub_.empty()) hub_.Publish(session, changes, changes.back().seq);
         if (std::ssize(changes) == limit) reached = changes.back().seq;
         applied_.Increment(static_cast<double>(changes.size()));
       }
@@ -185,7 +241,51 @@ StatusOr<pg::Head> MemoryKeeper::Reload(pg::Session& session) {
   const std::lock_guard lock(change_mutex_);
   WINNOW_ASSIGN_OR_RETURN(const pg::Head head, ReadHead(session, FeedsStream()));
   memory_.Clear(head.head);
+  hub_.AnnounceGap(head);
   return head;
+}
+
+// Tells what came after `told`, and moves that on. True when the subscriber is up to date with the
+// tailer, which goes on telling it.
+StatusOr<bool> MemoryKeeper::TellAndAdd(pg::Session& session, const FeedQuery& query,
+                                        const WatchHub::Subscriber& subscriber, pg::Head& told) {
+  WINNOW_ASSIGN_OR_RETURN(const pg::Head head, ReadHead(session, FeedsStream()));
+  if (told.head > head.head || told.epoch != head.epoch) {
+    subscriber.Send(Gap(query, head.head, head.epoch));
+    told = head;
+  } else if (told.head < head.head) {
+    const auto changes = ReadChanges(session, told.head, head.head, kChangesAtOnce);
+    if (changes.empty() || changes.front().seq != told.head + 1) {
+      subscriber.Send(Gap(query, head.head, head.epoch));
+      told = head;
+    } else {
+      WatchHub::Tell(session, query, changes, told.head, told.epoch, subscriber);
+      told.head = changes.back().seq;
+    }
+  }
+  const std::lock_guard lock(change_mutex_);
+  if (memory_.position() > told.head) return false;
+  hub_.Add(query, subscriber, told.head, told.epoch);
+  return true;
+}
+
+Status MemoryKeeper::Watch(Deadline deadline, const FeedQuery& query,
+                           const WatchHub::Subscriber& subscriber) {
+  WINNOW_RETURN_IF_ERROR(store_.CheckFeed(deadline, query.ns, query.category));
+  return reads_.Read(deadline, [&](pg::Session& session) -> Status {
+    const FeedPosition& from = query.position;
+    pg::Head told{from.until.value_or(from.since), from.epoch};
+    if (told.epoch.empty()) {
+      WINNOW_ASSIGN_OR_RETURN(told, ReadHead(session, FeedsStream()));
+    }
+    subscriber.Send(Progress(query, told.head, told.epoch));
+    while (!subscriber.Ended()) {
+      WINNOW_ASSIGN_OR_RETURN(const bool added, TellAndAdd(session, query, subscriber, told));
+      if (added) return OkStatus();
+      if (steady_clock::now() > deadline) return DeadlineExceeded("too much to catch up with");
+    }
+    return OkStatus();
+  });
 }
 
 bool MemoryKeeper::Await(int64_t position, Deadline deadline) {

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "services/newsfeed/feed_memory.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_changes.h"
+#include "services/newsfeed/worker_watch.h"
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
 #include "services/platform/postgres/tailer.h"
@@ -26,9 +28,16 @@ namespace winnow::newsfeed {
 // happens between a fill's snapshot and its place in memory is lost.
 class MemoryKeeper {
  public:
-  MemoryKeeper(pg::Pool& reads, Store& store, FeedMemory& memory, int fill_size, Metrics& metrics);
+  // What a tier before the store has of a feed (namespace, category); nothing for none.
+  using ColdRead =
+      std::function<std::optional<FeedFill>(const std::string& ns, const std::string& category)>;
+
+  MemoryKeeper(pg::Pool& reads, Store& store, FeedMemory& memory, WatchHub& hub, int fill_size,
+               Metrics& metrics);
   ~MemoryKeeper();  // stops
 
+  // Before Start: where cold feeds are looked for first.
+  void SetColdRead(ColdRead read) { cold_read_ = std::move(read); }
   void Start();
   void Stop();
 
@@ -37,6 +46,9 @@ class MemoryKeeper {
   // Waits until memory shows what was committed up to `position`, at most until the deadline.
   // Whether it does.
   bool Await(int64_t position, Deadline deadline);
+  // Tells the subscriber what came after `query.position`, and from then on what comes. Returns
+  // when it is up to date. Errors: those of the store; NOT_FOUND for a feed of no category.
+  Status Watch(Deadline deadline, const FeedQuery& query, const WatchHub::Subscriber& subscriber);
   // False while the store cannot be read, so that memory may be behind.
   bool healthy() const { return tailer_.healthy(); }
 
@@ -44,15 +56,22 @@ class MemoryKeeper {
   using Feed = std::pair<std::string, std::string>;  // namespace, category
 
   StatusOr<int64_t> Apply(pg::Session& session, int64_t after, int64_t until, int limit);
+  StatusOr<bool> TellAndAdd(pg::Session& session, const FeedQuery& query,
+                            const WatchHub::Subscriber& subscriber, pg::Head& told);
   void ApplyChanges(pg::Session& session, const std::vector<LoggedChange>& changes);
   StatusOr<pg::Head> Reload(pg::Session& session);
   void FillLoop();
   void Fill(const Feed& feed);
+  StatusOr<bool> CatchUp(pg::Session& session, const std::string& feed, FeedFill& fill);
 
   Store& store_;
+  pg::Pool& reads_;
   FeedMemory& memory_;
+  WatchHub& hub_;  // under change_mutex_
   const int fill_size_;
+  ColdRead cold_read_;
   Counter& fills_;
+  Counter& cold_fills_;
   Counter& failed_fills_;
   Counter& applied_;
   std::mutex change_mutex_;  // over reading for, and changing, memory_

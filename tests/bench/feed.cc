@@ -64,7 +64,9 @@ struct Parts {
   UpsertMetrics upserts{metrics};
   Store store{reads, writes, logs, clock, {}};
   FeedMemory memory{1'000, 4};
-  MemoryKeeper keeper{reads, store, memory, 1'000, metrics};  // never started: the store answers
+  WatchHub hub{metrics};
+  MemoryKeeper keeper{reads, store, memory,
+                      hub,   1'000, metrics};  // never started: the store answers
   Handlers handlers{store, memory, keeper, clock, upserts, {}};
 };
 

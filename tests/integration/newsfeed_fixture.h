@@ -155,7 +155,8 @@ class NewsFeedTest : public ::testing::Test {
   UpsertMetrics upserts_{metrics_};
   Store store_{reads_, writes_, logs_, clock_, {}};
   FeedMemory memory_{kMemoryArticles, 4};
-  MemoryKeeper keeper_{reads_, store_, memory_, kMemoryArticles, metrics_};
+  WatchHub hub_{metrics_};
+  MemoryKeeper keeper_{reads_, store_, memory_, hub_, kMemoryArticles, metrics_};
   Handlers handlers_{store_, memory_, keeper_, clock_, upserts_, {}};
 };
 

@@ -259,6 +259,7 @@ def test_requests_carry_their_arguments(client: winnow.Winnow, script: Script) -
     client.newsfeed.get_article("a", namespace="n")
     client.newsfeed.delete_article("a", namespace="n")
     client.newsfeed.create_category(winnow.Category(id="ai"))
+    client.newsfeed.count_new_articles("t", namespace="n", category_id="ai")
     assert script.requests == [
         dedup_service_pb2.SubmitDocumentRequest(document=document),
         dedup_service_pb2.CheckDocumentRequest(document=document),
@@ -268,4 +269,5 @@ def test_requests_carry_their_arguments(client: winnow.Winnow, script: Script) -
         newsfeed_service_pb2.GetArticleRequest(id="a", namespace="n"),
         newsfeed_service_pb2.DeleteArticleRequest(id="a", namespace="n"),
         newsfeed_service_pb2.CreateCategoryRequest(category=winnow.Category(id="ai")),
+        newsfeed_service_pb2.CountNewArticlesRequest(namespace="n", category_id="ai", token="t"),
     ]

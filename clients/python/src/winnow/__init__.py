@@ -39,9 +39,11 @@ from winnow.newsfeed_client import (
     ArticleCategory,
     ArticleFilter,
     Category,
+    CountNewArticlesResponse,
     NewsFeedClient,
     UpsertedArticle,
     UpsertOutcome,
+    WatchArticlesResponse,
 )
 from winnow.retry import NO_RETRY, RetryPolicy
 
@@ -58,6 +60,7 @@ __all__ = [
     "CitedOriginal",
     "CollectorClient",
     "Connection",
+    "CountNewArticlesResponse",
     "DeadlineExceeded",
     "Decision",
     "DedupClient",
@@ -84,6 +87,7 @@ __all__ = [
     "UpsertedArticle",
     "Verdict",
     "Violation",
+    "WatchArticlesResponse",
     "Winnow",
     "WinnowError",
     "connect",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from winnow import paging
 from winnow.connection import Connection
-from winnow.errors import WinnowError, from_status
+from winnow.errors import WinnowError, from_rpc_error, from_status
 from winnow.newsfeed.v1 import newsfeed_pb2, newsfeed_service_pb2
 from winnow.newsfeed.v1.newsfeed_service_pb2_grpc import NewsFeedServiceStub
 
@@ -18,8 +19,10 @@ Category = newsfeed_pb2.Category
 ArticleFilter = newsfeed_service_pb2.ArticleFilter
 ListArticlesResponse = newsfeed_service_pb2.ListArticlesResponse
 ListCategoriesResponse = newsfeed_service_pb2.ListCategoriesResponse
+CountNewArticlesResponse = newsfeed_service_pb2.CountNewArticlesResponse
 UpsertedArticle = newsfeed_service_pb2.UpsertedArticle
 UpsertOutcome = newsfeed_service_pb2.UpsertOutcome
+WatchArticlesResponse = newsfeed_service_pb2.WatchArticlesResponse
 
 
 class NewsFeedClient:
@@ -73,6 +76,58 @@ class NewsFeedClient:
             return page.articles, page.next_page_token
 
         return paging.iterate(fetch, page_token)
+
+    def count_new_articles(
+        self,
+        token: str,
+        *,
+        namespace: str = "",
+        category_id: str = "",
+        filter: ArticleFilter | None = None,
+        timeout: float | None = None,
+    ) -> CountNewArticlesResponse:
+        """How many articles came since `token`, a newer_token or next_page_token of this feed."""
+        request = newsfeed_service_pb2.CountNewArticlesRequest(
+            namespace=namespace, category_id=category_id, filter=filter, token=token
+        )
+        return self._connection.unary(self._stub.CountNewArticles, request, timeout=timeout)
+
+    def watch_articles(
+        self,
+        *,
+        namespace: str = "",
+        category_id: str = "",
+        filter: ArticleFilter | None = None,
+        resume_token: str = "",
+    ) -> Iterator[WatchArticlesResponse]:
+        """What happens to a feed, until the iterator is closed. Resumes by itself after a cut.
+
+        Keep the resume_token of the last response to go on later.
+        """
+        failures = 0
+        while True:
+            request = newsfeed_service_pb2.WatchArticlesRequest(
+                namespace=namespace,
+                category_id=category_id,
+                filter=filter,
+                resume_token=resume_token,
+            )
+            call = self._stub.WatchArticles(request, metadata=self._connection.metadata())
+            try:
+                for response in call:
+                    failures = 0
+                    resume_token = response.resume_token
+                    yield response
+                return
+            except grpc.RpcError as raised:
+                error = from_rpc_error(raised)
+                failures += 1
+                delay = self._connection.retry.delay(error, failures)
+                if delay is None:
+                    raise error from raised
+                self._connection.sleep(delay)
+            finally:
+                call.cancel()
 
     def get_article(self, id: str, *, namespace: str = "", timeout: float | None = None) -> Article:
         """Reads one article. Raises NotFound, also for a deleted one."""

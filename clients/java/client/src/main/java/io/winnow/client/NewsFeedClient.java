@@ -1,9 +1,13 @@
 package io.winnow.client;
 
 import com.google.protobuf.Timestamp;
+import io.grpc.CallOptions;
+import io.grpc.stub.ClientCalls;
 import io.winnow.newsfeed.v1.Article;
 import io.winnow.newsfeed.v1.BatchUpsertArticlesRequest;
 import io.winnow.newsfeed.v1.Category;
+import io.winnow.newsfeed.v1.CountNewArticlesRequest;
+import io.winnow.newsfeed.v1.CountNewArticlesResponse;
 import io.winnow.newsfeed.v1.CreateCategoryRequest;
 import io.winnow.newsfeed.v1.DeleteArticleRequest;
 import io.winnow.newsfeed.v1.GetArticleRequest;
@@ -13,6 +17,9 @@ import io.winnow.newsfeed.v1.ListCategoriesRequest;
 import io.winnow.newsfeed.v1.NewsFeedServiceGrpc;
 import io.winnow.newsfeed.v1.UpsertArticleResult;
 import io.winnow.newsfeed.v1.UpsertedArticle;
+import io.winnow.newsfeed.v1.WatchArticlesRequest;
+import io.winnow.newsfeed.v1.WatchArticlesResponse;
+import java.util.Iterator;
 import java.util.List;
 
 /** NewsFeedService: feeds that scroll without end. */
@@ -36,6 +43,23 @@ public final class NewsFeedClient {
           var page = listArticles(request.toBuilder().setPageToken(token).build());
           return new Pages.Page<>(page.getArticlesList(), page.getNextPageToken());
         });
+  }
+
+  /** How many articles came since the request's token, of a page of the same feed. */
+  public CountNewArticlesResponse countNewArticles(CountNewArticlesRequest request) {
+    return connection.call(NewsFeedServiceGrpc.getCountNewArticlesMethod(), request);
+  }
+
+  /**
+   * What happens to a feed from the request's token on, until the thread's gRPC context is
+   * cancelled. After an error go on with the last response's token.
+   */
+  public Iterator<WatchArticlesResponse> watchArticles(WatchArticlesRequest request) {
+    return ClientCalls.blockingServerStreamingCall(
+        connection.authorized(),
+        NewsFeedServiceGrpc.getWatchArticlesMethod(),
+        CallOptions.DEFAULT,
+        request);
   }
 
   /** Reads one article. */

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "services/platform/clock.h"
+#include "services/platform/hash.h"
+#include "services/platform/postgres/pool.h"
+#include "services/platform/status.h"
+
+// What the store keeps of the projection: who may write it, and what was written.
+namespace winnow::newsfeed {
+
+struct ProjectedFeed {
+  int64_t position = 0;
+  std::string epoch;
+  Hash128Value checksum;
+};
+
+class ProjectionStore {
+ public:
+  ProjectionStore(pg::Pool& reads, pg::Pool& writes) : reads_(reads), writes_(writes) {}
+
+  // The fence of the lease, which `holder` (a uuid) has now for `lasts`, or nothing when another
+  // has it. Each new holder has a greater fence than all before.
+  StatusOr<std::optional<int64_t>> TakeLease(Deadline deadline, const std::string& holder,
+                                             std::chrono::milliseconds lasts);
+  Status ReleaseLease(Deadline deadline, const std::string& holder);
+
+  // Notes what is about to be written; false when one with a greater fence has done so.
+  StatusOr<bool> Note(Deadline deadline, const std::string& feed, const ProjectedFeed& projected,
+                      int64_t fence);
+  StatusOr<std::optional<ProjectedFeed>> Find(Deadline deadline, const std::string& feed);
+
+ private:
+  pg::Pool& reads_;
+  pg::Pool& writes_;
+};
+
+}  // namespace winnow::newsfeed

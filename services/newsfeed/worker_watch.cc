@@ -1,0 +1,144 @@
+#include "services/newsfeed/worker_watch.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "services/newsfeed/categories.h"
+#include "services/newsfeed/convert.h"
+
+namespace winnow::newsfeed {
+namespace {
+
+// A quiet feed's watchers get a new token after so many positions, so that theirs does not grow
+// older than the log.
+constexpr int64_t kMarkEvery = 10'000;
+
+// Of several changes of an article the last counts; that it left a feed on the way is kept.
+std::vector<LoggedChange> Collapse(const std::vector<LoggedChange>& changes,
+                                   const std::string& ns) {
+  std::map<FeedKey, LoggedChange> latest;
+  for (const LoggedChange& change : changes) {
+    if (change.ns != ns) continue;
+    LoggedChange& kept = latest[change.key];
+    std::vector<std::string> left = std::move(kept.left_feeds);
+    kept = change;
+    kept.left_feeds.insert(kept.left_feeds.end(), left.begin(), left.end());
+  }
+  std::vector<LoggedChange> ordered;
+  for (auto& [key, change] : latest) ordered.push_back(std::move(change));
+  std::sort(ordered.begin(), ordered.end(),
+            [](const LoggedChange& a, const LoggedChange& b) { return a.seq < b.seq; });
+  return ordered;
+}
+
+std::vector<FeedEvent> ReadEvents(pg::Session& session, const std::string& ns,
+                                  const std::string& feed,
+                                  const std::vector<LoggedChange>& changes) {
+  const std::vector<LoggedChange> ordered = Collapse(changes, ns);
+  std::vector<Place> places;
+  for (const LoggedChange& change : ordered) places.push_back({ns, feed, change.key});
+  std::vector<std::optional<PlacedArticle>> found = ReadPlaces(session, places);
+  std::vector<FeedEvent> events;
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    const LoggedChange& change = ordered[i];
+    FeedEvent event;
+    event.seq = change.seq;
+    event.id = change.key.id;
+    if (found[i]) {
+      event.entered_at = found[i]->seq;
+      event.article = Encode(std::move(found[i]->article));
+      event.key = change.key;
+    } else if (std::find(change.left_feeds.begin(), change.left_feeds.end(), feed) ==
+               change.left_feeds.end()) {
+      continue;  // never was there
+    }
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+bool Send(const FeedQuery& query, const std::vector<FeedEvent>& events, int64_t cursor,
+          const std::string& epoch, const WatchHub::Subscriber& subscriber) {
+  for (const FeedEvent& event : events) {
+    if (event.seq <= cursor) continue;
+    if (event.article != nullptr && !Passes(query.filter, event.key, *event.article)) continue;
+    if (!subscriber.Send(ToProto(query, event, cursor, epoch))) return false;
+  }
+  return !subscriber.Ended();
+}
+
+}  // namespace
+
+WatchHub::WatchHub(Metrics& metrics)
+    : events_(metrics.GetCounter("winnow_newsfeed_watch_changes_total",
+                                 "Changes of the log that were told to watchers.")),
+      watchers_(metrics.GetGauge("winnow_newsfeed_watchers", "Watches of feeds that go on.")) {}
+
+void WatchHub::Add(const FeedQuery& query, Subscriber subscriber, int64_t cursor,
+                   const std::string& epoch) {
+  watches_[FeedName(query.ns, query.category)].push_back(
+      {query, std::move(subscriber), cursor, cursor, epoch});
+  DropEnded();
+}
+
+bool WatchHub::Tell(pg::Session& session, const FeedQuery& query,
+                    const std::vector<LoggedChange>& changes, int64_t cursor,
+                    const std::string& epoch, const Subscriber& subscriber) {
+  return Send(query, ReadEvents(session, query.ns, FeedName(query.ns, query.category), changes),
+              cursor, epoch, subscriber);
+}
+
+void WatchHub::Publish(pg::Session& session, const std::vector<LoggedChange>& changes,
+                       int64_t until) {
+  for (auto& [feed, watches] : watches_) {
+    if (watches.empty()) continue;
+    const std::vector<FeedEvent> events =
+        ReadEvents(session, watches.front().query.ns, feed, changes);
+    for (Watch& watch : watches) {
+      const bool told = Send(watch.query, events, watch.cursor, watch.epoch, watch.subscriber);
+      watch.cursor = std::max(watch.cursor, until);
+      if (!events.empty()) watch.marked = watch.cursor;
+      if (told) MarkProgress(watch, watch.cursor);
+    }
+  }
+  events_.Increment(static_cast<double>(changes.size()));
+  DropEnded();
+}
+
+void WatchHub::MarkProgress(Watch& watch, int64_t until) {
+  if (until - watch.marked < kMarkEvery) return;
+  watch.marked = until;
+  watch.subscriber.Send(Progress(watch.query, until, watch.epoch));
+}
+
+void WatchHub::AnnounceGap(const pg::Head& head) {
+  for (auto& [feed, watches] : watches_) {
+    for (Watch& watch : watches) {
+      watch.cursor = head.head;
+      watch.marked = head.head;
+      watch.epoch = head.epoch;
+      watch.subscriber.Send(Gap(watch.query, head.head, head.epoch));
+    }
+  }
+  DropEnded();
+}
+
+int64_t WatchHub::OldestCursor() const {
+  int64_t oldest = std::numeric_limits<int64_t>::max();
+  for (const auto& [feed, watches] : watches_) {
+    for (const Watch& watch : watches) oldest = std::min(oldest, watch.cursor);
+  }
+  return oldest;
+}
+
+void WatchHub::DropEnded() {
+  size_t count = 0;
+  for (auto at = watches_.begin(); at != watches_.end();) {
+    at->second.remove_if([](const Watch& watch) { return watch.subscriber.Ended(); });
+    count += at->second.size();
+    at = at->second.empty() ? watches_.erase(at) : std::next(at);
+  }
+  watchers_.Set(static_cast<double>(count));
+}
+
+}  // namespace winnow::newsfeed
