@@ -5,6 +5,7 @@ from pathlib import Path
 import grpc
 import pytest
 from fake_server import Script, Server, article_page, make_status, unavailable
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 
 import winnow
@@ -216,11 +217,14 @@ def test_policy_calls_name_the_fields_that_change(client: winnow.Winnow, script:
     client.dedup.get_policy(namespace="n", version=2)
     client.dedup.update_policy(policy, ["token_threshold"], reason="why", request_id="once")
     client.dedup.preview_policy(policy, ["token_threshold"], max_documents=10)
-    get, update, preview = script.requests
-    assert (get.namespace, get.version) == ("n", 2)
-    assert update.policy == preview.policy == policy
-    assert list(update.update_mask.paths) == list(preview.update_mask.paths) == ["token_threshold"]
-    assert (update.reason, update.request_id, preview.max_documents) == ("why", "once", 10)
+    mask = FieldMask(paths=["token_threshold"])
+    assert script.requests == [
+        dedup_service_pb2.GetPolicyRequest(namespace="n", version=2),
+        dedup_service_pb2.UpdatePolicyRequest(
+            policy=policy, update_mask=mask, reason="why", request_id="once"
+        ),
+        dedup_service_pb2.PreviewPolicyRequest(policy=policy, update_mask=mask, max_documents=10),
+    ]
 
 
 def test_history_calls_carry_their_filters(client: winnow.Winnow, script: Script) -> None:

@@ -120,7 +120,7 @@ class Connection:
         except grpc.RpcError as raised:
             raise from_rpc_error(raised) from raised
         finally:
-            call.cancel()
+            call.cancel()  # type: ignore[no-untyped-call]  # grpc-stubs leaves it untyped
 
     def _wait_or_raise(
         self, error: WinnowError, delay: float | None, deadline: float, cause: grpc.RpcError
