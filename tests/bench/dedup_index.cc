@@ -1,17 +1,24 @@
 // The exact index in process, over the titles of the real stream (WINNOW_DATA): rounds of each leg,
 // interleaved, medians, and one leg twice as the A/A control. The floor is the same job done
-// plainly: a hash map from prefix tokens to titles, each candidate compared in full. Times are of
-// the thread's CPU; making tokens is measured apart.
+// plainly: a hash map from prefix tokens to titles, each candidate compared in full, without
+// expiry. Times are of the thread's CPU; making tokens is measured apart.
+//
+//   bench_dedup_index            all legs
+//   bench_dedup_index --whole    titles of the whole stream at t = .8, no expiry: one line
+//                                "documents/s pairs bytes_each", for dedup_peers.py
+//   bench_dedup_index --dump DIR what that leg reads and finds, as text: DIR/tokens, DIR/pairs
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "services/dedup/index/dot.h"
 #include "services/dedup/index/window_index.h"
 #include "services/dedup/service_text_rules.h"
 #include "tests/bench/measure.h"
@@ -28,10 +35,12 @@ constexpr size_t kMeasured = 100'000;
 
 using bench::Median;
 using TokenSet = std::vector<Token>;
+const TokenSet kNothing;
 
 struct Title {
   TokenSet tokens;
   Time arrival;
+  TokenSet lead = {};
 };
 
 double ThreadSeconds() {
@@ -46,7 +55,7 @@ std::vector<Title> Repeat(const std::vector<Title>& once) {
   const Micros length = once.back().arrival - once.front().arrival + Micros(1);
   for (int pass = 0; pass < kPasses; ++pass) {
     for (const Title& title : once) {
-      titles.push_back({title.tokens, title.arrival + pass * length});
+      titles.push_back({title.tokens, title.arrival + pass * length, title.lead});
     }
   }
   return titles;
@@ -87,9 +96,11 @@ struct Run {
   double longest_expiry = 0;
 };
 
-// Each title is looked up and then kept. Measured from title `first` on.
-Run RunIndex(const std::vector<Title>& titles, double threshold, size_t first = 0) {
-  WindowIndex index({.floor = threshold});
+// Each title is looked up and then kept, and its lead too where `lead_floor` is set. Measured from
+// title `first` on.
+Run RunIndex(const std::vector<Title>& titles, double threshold, size_t first = 0,
+             double lead_floor = 0, std::chrono::hours window = kWindow) {
+  WindowIndex index({.floor = threshold, .lead_floor = lead_floor});
   ProbeScratch scratch;
   std::vector<Match> matches;
   Run run;
@@ -98,15 +109,18 @@ Run RunIndex(const std::vector<Title>& titles, double threshold, size_t first = 
     if (i == first) begin = ThreadSeconds();
     const Title& title = titles[i];
     matches.clear();
-    if (const auto edge = index.EdgeAt(title.arrival - kWindow)) {
+    const TokenSet& lead = lead_floor > 0 ? title.lead : kNothing;
+    if (const auto edge = index.EdgeAt(title.arrival - window)) {
       index.FindSimilar(title.tokens, index.floor_bounds(), *edge, scratch, matches);
+      if (lead_floor > 0) {
+        index.FindSimilarLead(lead, index.lead_floor_bounds(), *edge, scratch, matches);
+      }
     }
     run.pairs += matches.size();
-    index.Append(
-        {static_cast<int64_t>(i + 1), title.arrival, 0, i + 1, i + 1, title.tokens, {}, {}});
+    index.Append({static_cast<int64_t>(i + 1), title.arrival, 0, 0, 0, title.tokens, lead, {}});
     if (i % 100 != 0) continue;
     const double expiry = ThreadSeconds();
-    index.Expire(title.arrival - kWindow);
+    index.Expire(title.arrival - window);
     run.longest_expiry = std::max(run.longest_expiry, ThreadSeconds() - expiry);
   }
   run.seconds = ThreadSeconds() - begin;
@@ -159,21 +173,82 @@ void Print(const Leg& leg) {
   std::printf("\n");
 }
 
-int Main() {
-  const auto news = test::ReadNews("stream-2026-02a.jsonl.gz");
-  if (news.empty()) {
+std::vector<Title> ReadTitles() {
+  const TextRules rules = LoadTextRules().value();
+  std::vector<Title> titles;
+  for (const test::NewsItem& item : test::ReadNews("stream-2026-02a.jsonl.gz")) {
+    const Time last = titles.empty() ? item.publish_time : titles.back().arrival;
+    Fingerprint print = rules.Of(item.title, item.snippet, "");
+    titles.push_back(
+        {std::move(print.title), std::max(last, item.publish_time), std::move(print.lead)});
+  }
+  return titles;
+}
+
+constexpr double kPeersThreshold = 0.8;
+constexpr std::chrono::hours kWholeStream{24 * 365};
+
+void Dump(const std::vector<Title>& titles, const std::string& folder) {
+  std::ofstream tokens(folder + "/tokens");
+  std::ofstream pairs(folder + "/pairs");
+  WindowIndex index({.floor = kPeersThreshold});
+  ProbeScratch scratch;
+  for (size_t i = 0; i < titles.size(); ++i) {
+    for (const Token token : titles[i].tokens) tokens << token << ' ';
+    tokens << '\n';
+    std::vector<Match> matches;
+    if (const auto edge = index.EdgeAt(titles.front().arrival)) {
+      index.FindSimilar(titles[i].tokens, index.floor_bounds(), *edge, scratch, matches);
+    }
+    for (const Match& match : matches) pairs << index.seq(match.ref) - 1 << ' ' << i << '\n';
+    index.Append(
+        {static_cast<int64_t>(i + 1), titles[i].arrival, 0, 0, 0, titles[i].tokens, {}, {}});
+  }
+}
+
+void BenchScan() {
+  constexpr size_t kVectors = 100'000;
+  constexpr size_t kDimensions = 384;
+  std::mt19937_64 random(1);
+  std::vector<int8_t> vectors(kVectors * kDimensions);
+  for (int8_t& value : vectors) value = static_cast<int8_t>(static_cast<int>(random() % 255) - 127);
+  std::vector<int32_t> dots(kVectors);
+  std::vector<int32_t> plain(kVectors);
+  DotAll(Kernel::kScalar, vectors.data(), vectors.data(), kDimensions, plain);
+  for (const Kernel kernel : {Kernel::kScalar, Kernel::kAvx2, Kernel::kAvx512Vnni}) {
+    if (!IsSupported(kernel)) continue;
+    std::vector<double> seconds;
+    for (int round = 0; round < 2 * kRounds; ++round) {
+      const double begin = ThreadSeconds();
+      DotAll(kernel, vectors.data(), vectors.data(), kDimensions, dots);
+      seconds.push_back(ThreadSeconds() - begin);
+    }
+    std::printf("100,000 vectors of 384, %-13s %8.2f ms%s\n", NameOf(kernel), 1e3 * Median(seconds),
+                dots == plain ? "" : ", WRONG");
+  }
+}
+
+int Main(int argc, char** argv) {
+  const double begin = ThreadSeconds();
+  const std::vector<Title> real = ReadTitles();
+  if (real.empty()) {
     std::printf("not run: WINNOW_DATA holds no news\n");
     return 0;
   }
-  const TextRules rules = LoadTextRules().value();
-  std::vector<Title> real;
-  const double begin = ThreadSeconds();
-  for (const test::NewsItem& item : news) {
-    const Time last = real.empty() ? item.publish_time : real.back().arrival;
-    real.push_back({rules.Of(item.title, "", "").title, std::max(last, item.publish_time)});
+  const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == "--dump" && argc == 3) {
+    Dump(real, argv[2]);
+    return 0;
   }
-  std::printf("normalising and tokens: %.1f us a title\n",
+  if (verb == "--whole") {
+    const Run run = RunIndex(real, kPeersThreshold, 0, 0, kWholeStream);
+    std::printf("%.0f %zu %.0f\n", static_cast<double>(real.size()) / run.seconds, run.pairs,
+                run.bytes_each);
+    return 0;
+  }
+  std::printf("reading, normalising and tokens: %.1f us a title and lead\n",
               1e6 * (ThreadSeconds() - begin) / static_cast<double>(real.size()));
+  BenchScan();
   const std::vector<Title> stream = Repeat(real);
   std::vector<Leg> legs = {
       {"titles 24 h, t = .8", [&] { return RunIndex(stream, 0.8); }, stream.size()},
@@ -181,6 +256,10 @@ int Main() {
       {"titles 24 h, t = .8, plain", [&] { return RunPlain(stream, 0.8); }, stream.size()},
       {"titles 24 h, t = .5", [&] { return RunIndex(stream, 0.5); }, stream.size()},
       {"titles 24 h, t = .5, plain", [&] { return RunPlain(stream, 0.5); }, stream.size()},
+      {"titles .8 and leads .8, 24 h", [&] { return RunIndex(stream, 0.8, 0, 0.8); },
+       stream.size()},
+      {"titles .5 and leads .6, 24 h", [&] { return RunIndex(stream, 0.5, 0, 0.6); },
+       stream.size()},
   };
   for (int round = -1; round < kRounds; ++round) {  // the first warms up
     for (Leg& leg : legs) {
@@ -208,4 +287,4 @@ int Main() {
 }  // namespace
 }  // namespace winnow::dedup::index
 
-int main() { return winnow::dedup::index::Main(); }
+int main(int argc, char** argv) { return winnow::dedup::index::Main(argc, argv); }

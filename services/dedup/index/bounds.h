@@ -37,14 +37,14 @@ class Bounds {
   }
 
   // Sets of at least this many tokens have no entry in the table.
-  static constexpr uint32_t kTableSize = 256;
+  static constexpr uint32_t kTableSize = 128;
 
  private:
   uint32_t Compute(uint32_t n, uint32_t m) const;
   uint32_t ComputePrefix(uint32_t n) const;
 
   double threshold_;
-  // Titles have some 20 tokens, leads 120: their bounds are looked up instead of computed.
+  // Titles have some 20 tokens, leads up to 120: their bounds are looked up, not computed.
   struct Table {
     std::array<uint8_t, kTableSize * kTableSize> least{};
     std::array<uint8_t, kTableSize> prefix{};

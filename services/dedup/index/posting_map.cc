@@ -8,9 +8,9 @@
 namespace winnow::dedup::index {
 namespace {
 
-// Slots are filled to between 3/5 and 4/5.
-constexpr uint32_t kSpare = 2;
-uint32_t CapacityFor(uint32_t live) { return live + live * 2 / 3 + kSpare; }
+// Slots are filled to between 1/2 and 4/5.
+constexpr uint32_t kSpare = 4;
+uint32_t CapacityFor(uint32_t live) { return 2 * live + kSpare; }
 bool IsFull(uint32_t used, uint32_t capacity) { return (used + 1) * 5 > capacity * 4; }
 
 // Shards swept per new segment: all within 64 segments, long before segment numbers come round
@@ -131,12 +131,13 @@ void PostingMap::PrefetchList(List list) const {
 }
 
 PostingMap::Slot& PostingMap::SlotFor(Token token) {
-  if (Slot* found = FindSlot(token)) return *found;
   const uint64_t mixed = Mix(token);
   Shard& shard = shards_[mixed >> 58];
+  // Room first, so that one walk finds the token or the place for it.
   if (IsFull(shard.used, shard.capacity)) Rebuild(shard);
   auto at = static_cast<uint32_t>((mixed >> 24 & 0xffffffff) * shard.capacity >> 32);
   while (shard.slots[at].high != 0 || shard.slots[at].low != kUnused) {
+    if (shard.slots[at].token == token) return shard.slots[at];
     if (++at == shard.capacity) at = 0;
   }
   ++shard.used;
