@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "services/classification/service.h"
 #include "services/collector/service.h"
 #include "services/dedup/service.h"
 #include "services/newsfeed/service.h"
@@ -14,6 +15,8 @@ constexpr TargetRow kRows[] = {
     {"collector", collector::MakeCollectorTarget, collector::CollectorMigrations},
     {"dedup", dedup::MakeDedupTarget, dedup::DedupMigrations},
     {"newsfeed", newsfeed::MakeNewsFeedTarget, newsfeed::NewsFeedMigrations},
+    {"classification", classification::MakeClassificationTarget,
+     classification::ClassificationMigrations},
 };
 
 }  // namespace

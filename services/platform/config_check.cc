@@ -20,7 +20,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::array<std::string_view, 3> kTargets = {"collector", "dedup", "newsfeed"};
+constexpr std::array<std::string_view, 4> kTargets = {"collector", "dedup", "newsfeed",
+                                                      "classification"};
 constexpr std::string_view kPrivate = "postgres-private:";
 
 bool IsPostgresUrl(std::string_view url) {
@@ -115,7 +116,8 @@ class Checker {
       const bool known =
           target == "all" || std::find(kTargets.begin(), kTargets.end(), target) != kTargets.end();
       if (!known) {
-        Add(field, "must be all, collector, dedup or newsfeed, not \"" + target + "\"");
+        Add(field,
+            "must be all, collector, dedup, newsfeed or classification, not \"" + target + "\"");
       } else if (!seen.insert(target).second) {
         Add(field, "is listed twice: keep one");
       }
@@ -306,6 +308,8 @@ class Checker {
   }
 
   void CheckNewsFeed() {
+    CheckDuration("classification.retention", config_.classification().retention(), hours(1),
+                  hours(24 * 3653));
     const auto& newsfeed = config_.newsfeed();
     CheckDuration("newsfeed.max_future", newsfeed.max_future(), seconds(0), hours(24));
     CheckDuration("newsfeed.stale_after", newsfeed.stale_after(), minutes(1), hours(24 * 7));

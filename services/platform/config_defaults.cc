@@ -92,6 +92,7 @@ void FillDefaults(config::v1::Config& config, int cpus) {
   Default(*config.mutable_metrics()->mutable_listen(), "127.0.0.1:7490");
   FillCalls(*config.mutable_calls(), cpus);
   FillDedup(*config.mutable_dedup());
+  Default(*config.mutable_classification()->mutable_retention(), hours(24 * 30));
   Default(*config.mutable_newsfeed()->mutable_max_future(), minutes(10));
   Default(*config.mutable_newsfeed()->mutable_stale_after(), minutes(10));
   config.mutable_newsfeed()->set_memory_articles(Or(config.newsfeed().memory_articles(), 1'000));

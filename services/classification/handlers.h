@@ -1,0 +1,91 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "services/classification/convert.h"
+#include "services/classification/store.h"
+#include "services/classification/store_metrics.h"
+#include "services/classification/worker_policies.h"
+#include "services/classification/worker_watch.h"
+#include "services/platform/clock.h"
+#include "services/platform/grpc/call.h"
+#include "services/platform/grpc/watch.h"
+#include "services/platform/status.h"
+#include "winnow/classification/v1/classification_service.pb.h"
+
+namespace winnow::classification {
+
+// One method per RPC of ClassificationService; its proto says what each does.
+class Handlers {
+ public:
+  struct Options {
+    std::vector<std::string> classifiers = {"embedded", "external"};  // that StartRun may name
+    std::string llm_model;
+    // Reads a Redis string; FAILED_PRECONDITION where there is no Redis.
+    std::function<StatusOr<std::string>(Deadline, const std::string& key)> read_redis;
+    std::function<void()> run_started = [] {};  // wakes the workers
+    std::function<void(const VideoKey&)> video_changed = [](const VideoKey&) {};
+  };
+  Handlers(Store& store, Policies& policies, Watches& watches, VerdictMetrics& metrics,
+           Options options)
+      : store_(store),
+        policies_(policies),
+        watches_(watches),
+        metrics_(metrics),
+        options_(std::move(options)) {}
+
+#define WINNOW_HANDLER(Name) \
+  StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
+  WINNOW_HANDLER(ImportComments);
+  WINNOW_HANDLER(StartRun);
+  WINNOW_HANDLER(GetRun);
+  WINNOW_HANDLER(ListRuns);
+  WINNOW_HANDLER(CancelRun);
+  WINNOW_HANDLER(ActivateRun);
+  WINNOW_HANDLER(RollbackRun);
+  WINNOW_HANDLER(CompareRuns);
+  WINNOW_HANDLER(GetClassification);
+  WINNOW_HANDLER(BatchGetClassifications);
+  WINNOW_HANDLER(ListClassifications);
+  WINNOW_HANDLER(CountClassifications);
+  WINNOW_HANDLER(OverrideClassification);
+  WINNOW_HANDLER(BulkOverrideClassifications);
+  WINNOW_HANDLER(UndoOverride);
+  WINNOW_HANDLER(ListOverrideConflicts);
+  WINNOW_HANDLER(CreateAppeal);
+  WINNOW_HANDLER(ResolveAppeal);
+  WINNOW_HANDLER(ClassifyTexts);
+  WINNOW_HANDLER(GetPolicy);
+  WINNOW_HANDLER(UpdatePolicy);
+  WINNOW_HANDLER(PreviewPolicy);
+  WINNOW_HANDLER(ListAuditEntries);
+  WINNOW_HANDLER(DeleteVideo);
+#undef WINNOW_HANDLER
+  StatusOr<std::vector<v1::IngestVerdictsResponse>> IngestVerdicts(
+      const rpc::CallContext& call, std::span<const v1::IngestVerdictsRequest> requests);
+  Status WatchRun(const rpc::CallContext& call, const v1::WatchRunRequest& request,
+                  rpc::Subscriber<v1::WatchRunResponse> subscriber);
+  Status WatchClassifications(const rpc::CallContext& call,
+                              const v1::WatchClassificationsRequest& request,
+                              rpc::Subscriber<v1::WatchClassificationsResponse> subscriber);
+  Status ExportClassifications(const rpc::CallContext& call,
+                               const v1::ExportClassificationsRequest& request,
+                               rpc::Subscriber<v1::ExportClassificationsResponse> subscriber);
+
+ private:
+  StatusOr<v1::ImportCommentsResponse> Import(const rpc::CallContext& call, const VideoKey& key,
+                                              std::string_view bytes, const std::string& field);
+  StatusOr<v1::IngestVerdictsResponse> Ingest(const rpc::CallContext& call,
+                                              const v1::IngestVerdictsRequest& request);
+  StatusOr<OverrideResult> Override(const rpc::CallContext& call, const OverrideRequest& request);
+
+  Store& store_;
+  Policies& policies_;
+  Watches& watches_;
+  VerdictMetrics& metrics_;
+  const Options options_;
+};
+
+}  // namespace winnow::classification

@@ -1,0 +1,140 @@
+#include "services/classification/handlers.h"
+#include "services/platform/hash.h"
+#include "services/platform/page_token.h"
+
+// Streams to callers.
+namespace winnow::classification {
+namespace {
+
+constexpr uint8_t kWatchToken = 45;
+constexpr uint8_t kExportToken = 46;
+constexpr std::chrono::seconds kStepTime(10);
+constexpr int kChanges = 100;
+// Together below what may wait for a stream's reader (kMaxWatchBytes of platform/grpc).
+constexpr int kExportLines = 500;
+constexpr int kExportChunks = 20;
+
+Deadline Soon() { return std::chrono::steady_clock::now() + kStepTime; }
+
+bool HasEnded(RunState state) {
+  return state == RunState::kComplete || state == RunState::kCancelled ||
+         state == RunState::kPaused;
+}
+
+// Where a watch of changes stands.
+struct ChangeCursor {
+  std::string ns;
+  std::string video_id;
+  uint64_t filter = 0;
+  uint64_t writer = 0;
+  int64_t id = 0;
+
+  std::string Token() const {
+    return PageTokenWriter(kWatchToken, filter).Add(static_cast<int64_t>(writer)).Add(id).Finish();
+  }
+};
+
+// Sends what changed since the cursor; false when the stream has ended.
+bool SendChanges(Store& store, ChangeCursor& at,
+                 const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber) {
+  if (subscriber.Ended()) return false;
+  const auto changes = store.ReadChanges(Soon(), at.ns, at.writer, at.id, kChanges);
+  if (!changes.ok()) {
+    subscriber.End(changes.status());
+    return false;
+  }
+  for (const Store::Change& change : *changes) {
+    at.writer = change.writer;
+    at.id = change.entry.id;
+    if (!at.video_id.empty() && at.video_id != change.entry.video_id) continue;
+    v1::WatchClassificationsResponse response;
+    *response.mutable_change() = ToProto(change.entry);
+    response.set_resume_token(at.Token());
+    if (!subscriber.Send(std::move(response))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status Handlers::WatchRun(const rpc::CallContext& call, const v1::WatchRunRequest& request,
+                          rpc::Subscriber<v1::WatchRunResponse> subscriber) {
+  WINNOW_RETURN_IF_ERROR(store_.GetRun(call.deadline, request.run_id()).status());
+  watches_.Add([this, id = request.run_id(), subscriber, last = std::string()]() mutable {
+    if (subscriber.Ended()) return false;
+    const auto run = store_.GetRun(Soon(), id);
+    if (!run.ok()) {
+      subscriber.End(run.status());
+      return false;
+    }
+    v1::WatchRunResponse response;
+    *response.mutable_run() = ToProto(*run);
+    std::string now = response.SerializeAsString();
+    if (now != last && !subscriber.Send(std::move(response))) return false;
+    last = std::move(now);
+    if (!HasEnded(run->state) || (run->activate && run->state == RunState::kComplete)) return true;
+    subscriber.End(OkStatus());
+    return false;
+  });
+  return OkStatus();
+}
+
+Status Handlers::WatchClassifications(
+    const rpc::CallContext& call, const v1::WatchClassificationsRequest& request,
+    rpc::Subscriber<v1::WatchClassificationsResponse> subscriber) {
+  Violations violations;
+  ChangeCursor at;
+  at.ns = ToNamespace(request.namespace_(), violations);
+  at.video_id = request.video_id();
+  if (!at.video_id.empty()) ToVideoKey("", at.video_id, violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  at.filter = Hash64(at.ns + "/" + at.video_id);
+  if (request.resume_token().empty()) {
+    WINNOW_ASSIGN_OR_RETURN(at.writer, store_.ChangesHead(call.deadline));
+    v1::WatchClassificationsResponse first;
+    first.set_resume_token(at.Token());
+    if (!subscriber.Send(std::move(first))) return OkStatus();
+  } else {
+    WINNOW_ASSIGN_OR_RETURN(auto token,
+                            PageTokenReader::Parse(request.resume_token(), kWatchToken, at.filter));
+    WINNOW_ASSIGN_OR_RETURN(const int64_t writer, token.ReadNumber());
+    at.writer = static_cast<uint64_t>(writer);
+    WINNOW_ASSIGN_OR_RETURN(at.id, token.ReadNumber());
+    WINNOW_RETURN_IF_ERROR(token.Finish());
+  }
+  watches_.Add([this, at, subscriber]() mutable { return SendChanges(store_, at, subscriber); });
+  return OkStatus();
+}
+
+Status Handlers::ExportClassifications(
+    const rpc::CallContext& call, const v1::ExportClassificationsRequest& request,
+    rpc::Subscriber<v1::ExportClassificationsResponse> subscriber) {
+  WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
+  const uint64_t filter = Hash64(key.ns + "/" + key.video_id);
+  int64_t run = 0;
+  std::string after;
+  if (!request.resume_token().empty()) {
+    WINNOW_ASSIGN_OR_RETURN(auto token,
+                            PageTokenReader::Parse(request.resume_token(), kExportToken, filter));
+    WINNOW_ASSIGN_OR_RETURN(run, token.ReadNumber());
+    WINNOW_ASSIGN_OR_RETURN(after, token.ReadText());
+    WINNOW_RETURN_IF_ERROR(token.Finish());
+  }
+  const Deadline deadline = std::min(call.deadline, Soon());
+  for (int chunk = 0; chunk < kExportChunks; ++chunk) {
+    WINNOW_ASSIGN_OR_RETURN(const Store::Page page,
+                            store_.Export(deadline, key, run, after, kExportLines));
+    run = page.run;
+    v1::ExportClassificationsResponse response;
+    for (const Resolved& item : page.items) *response.mutable_ndjson() += ToNdjson(item) + "\n";
+    if (!page.items.empty()) after = page.items.back().comment_id;
+    response.set_done(page.items.size() < static_cast<size_t>(kExportLines));
+    response.set_resume_token(PageTokenWriter(kExportToken, filter).Add(run).Add(after).Finish());
+    const bool done = response.done();
+    if (!subscriber.Send(std::move(response)) || done) break;
+  }
+  subscriber.End(OkStatus());
+  return OkStatus();
+}
+
+}  // namespace winnow::classification

@@ -1,0 +1,54 @@
+#include "services/classification/records.h"
+
+#include <algorithm>
+
+namespace winnow::classification {
+namespace {
+
+bool IsIdCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-';
+}
+
+}  // namespace
+
+const char* NameOf(CommentStatus status) {
+  switch (status) {
+    case CommentStatus::kNormal:
+      return "normal";
+    case CommentStatus::kFiltered:
+      return "filtered";
+    case CommentStatus::kSuggestion:
+      return "content_suggestion";
+    case CommentStatus::kNone:
+      break;
+  }
+  return "unclassified";
+}
+
+const char* NameOf(Source source) {
+  static constexpr const char* kNames[] = {"none",     "rule",     "model",
+                                           "fallback", "external", "override"};
+  return kNames[static_cast<size_t>(source)];
+}
+
+const char* NameOf(Failure failure) {
+  static constexpr const char* kNames[] = {"none",   "transient", "rate_limit", "quota",
+                                           "auth",   "truncated", "schema",     "refused",
+                                           "canary", "deadline",  "budget"};
+  return kNames[static_cast<size_t>(failure)];
+}
+
+bool IsVideoId(const std::string& id) {
+  return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), IsIdCharacter);
+}
+
+bool IsCommentId(const std::string& id) { return IsVideoId(id) && id != "_metadata"; }
+
+bool IsReason(const std::string& reason) {
+  return reason.size() <= 64 && std::all_of(reason.begin(), reason.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+}  // namespace winnow::classification

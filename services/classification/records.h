@@ -1,0 +1,142 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/platform/clock.h"
+
+// Plain data of the service. The numbers of the enums are the API's, and stored.
+namespace winnow::classification {
+
+enum class CommentStatus { kNone = 0, kNormal = 1, kFiltered = 2, kSuggestion = 3 };
+enum class Source { kNone = 0, kRule = 1, kModel = 2, kFallback = 3, kExternal = 4, kOverride = 5 };
+enum class Failure {
+  kNone = 0,
+  kTransient = 1,
+  kRateLimit = 2,
+  kQuota = 3,
+  kAuth = 4,
+  kTruncated = 5,
+  kSchema = 6,
+  kRefused = 7,
+  kCanary = 8,
+  kDeadline = 9,
+  kBudget = 10
+};
+enum class RunState {
+  kNone = 0,
+  kPending = 1,
+  kRunning = 2,
+  kPaused = 3,
+  kComplete = 4,
+  kCancelled = 5
+};
+
+inline constexpr size_t kStatuses = 4;
+using StatusCounts = std::array<int64_t, kStatuses>;  // by CommentStatus; kNone: unclassified
+
+// A comment as it is stored.
+struct Comment {
+  int64_t number = 0;  // of the store; 0 before it is stored
+  std::string id;
+  std::string alias;  // of a reply: the part after the last dot; else empty
+  std::string parent_id;
+  std::string text;
+  std::optional<Time> publish_time;
+  std::optional<Time> update_time;
+  uint64_t content_hash = 0;
+};
+
+// What a run says of one comment: a status, or a failure.
+struct Outcome {
+  CommentStatus status = CommentStatus::kNone;
+  Failure failure = Failure::kNone;
+  Source source = Source::kNone;
+  float score = 0;
+  std::string reason;
+};
+
+struct VideoKey {
+  std::string ns;
+  std::string video_id;
+};
+
+struct Run {
+  int64_t id = 0;
+  VideoKey video;
+  std::string classifier;
+  std::string model;
+  std::string policy;
+  int64_t policy_version = 0;
+  RunState state = RunState::kNone;
+  bool activate = false;
+  int64_t input_count = 0;
+  int64_t classified = 0;
+  int64_t failed = 0;
+  StatusCounts counts{};
+  bool active = false;
+  int64_t calls = 0;
+  int64_t cost_micros = 0;
+  int64_t budget_micros = 0;
+  Failure pause_reason = Failure::kNone;
+  Time create_time;
+  std::optional<Time> end_time;
+};
+
+// The one verdict of a comment, as readers see it.
+struct Resolved {
+  std::string comment_id;
+  CommentStatus status = CommentStatus::kNone;
+  CommentStatus own_status = CommentStatus::kNone;  // of the run
+  std::string reason;
+  float score = 0;
+  Source source = Source::kNone;
+  Failure failure = Failure::kNone;
+  int64_t run = 0;
+  std::string decided_by;
+  std::string policy;
+  bool stale = false;
+  bool overridden = false;
+  Time sort_time;
+  int64_t number = 0;  // of the comment
+};
+
+struct AuditEntry {
+  int64_t id = 0;
+  std::string video_id{};
+  std::string comment_id{};
+  int64_t run = 0;
+  std::string actor{};
+  std::string action{};
+  std::string before{};
+  std::string after{};
+  std::string note{};
+  Time create_time{};
+};
+
+struct Appeal {
+  int64_t id = 0;
+  std::string comment_id;
+  CommentStatus status = CommentStatus::kNone;
+  std::string actor;
+  std::string note;
+  bool resolved = false;
+  bool granted = false;
+  Time create_time;
+};
+
+// "normal", "filtered", "content_suggestion", "unclassified".
+const char* NameOf(CommentStatus status);
+const char* NameOf(Source source);
+const char* NameOf(Failure failure);
+
+// Whether `id` is [A-Za-z0-9_.-]{1,128} and not the reserved "_metadata".
+bool IsCommentId(const std::string& id);
+bool IsVideoId(const std::string& id);
+// [a-z0-9_]{0,64}.
+bool IsReason(const std::string& reason);
+
+}  // namespace winnow::classification

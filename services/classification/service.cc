@@ -1,0 +1,184 @@
+#include "services/classification/service.h"
+
+#include "services/classification/handlers.h"
+#include "services/classification/worker.h"
+#include "services/platform/grpc/binder.h"
+#include "services/platform/timestamp.h"
+#include "services/platform/uuid.h"
+#include "winnow/classification/v1/classification_service.grpc.pb.h"
+
+namespace winnow::classification {
+namespace {
+
+using rpc::Lane;
+#define WINNOW_METHOD(Name, lane)                                       \
+  constexpr rpc::Method k##Name {                                       \
+    "winnow.classification.v1.ClassificationService/" #Name, Lane::lane \
+  }
+WINNOW_METHOD(GetRun, kRead);
+WINNOW_METHOD(ListRuns, kRead);
+WINNOW_METHOD(CompareRuns, kRead);
+WINNOW_METHOD(GetClassification, kRead);
+WINNOW_METHOD(BatchGetClassifications, kRead);
+WINNOW_METHOD(ListClassifications, kRead);
+WINNOW_METHOD(CountClassifications, kRead);
+WINNOW_METHOD(ListOverrideConflicts, kRead);
+WINNOW_METHOD(ClassifyTexts, kRead);
+WINNOW_METHOD(GetPolicy, kRead);
+WINNOW_METHOD(PreviewPolicy, kRead);
+WINNOW_METHOD(ListAuditEntries, kRead);
+WINNOW_METHOD(ImportComments, kWrite);
+WINNOW_METHOD(StartRun, kWrite);
+WINNOW_METHOD(CancelRun, kWrite);
+WINNOW_METHOD(ActivateRun, kWrite);
+WINNOW_METHOD(RollbackRun, kWrite);
+WINNOW_METHOD(OverrideClassification, kWrite);
+WINNOW_METHOD(BulkOverrideClassifications, kWrite);
+WINNOW_METHOD(UndoOverride, kWrite);
+WINNOW_METHOD(CreateAppeal, kWrite);
+WINNOW_METHOD(ResolveAppeal, kWrite);
+WINNOW_METHOD(UpdatePolicy, kWrite);
+WINNOW_METHOD(DeleteVideo, kWrite);
+WINNOW_METHOD(IngestVerdicts, kWrite);
+WINNOW_METHOD(WatchRun, kRead);
+WINNOW_METHOD(WatchClassifications, kRead);
+WINNOW_METHOD(ExportClassifications, kRead);
+#undef WINNOW_METHOD
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+class Service final : public v1::ClassificationService::CallbackService {
+ public:
+  Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
+
+// The same for all: the handler of the same name.
+#define WINNOW_UNARY(Name)                                                                   \
+  ServerUnaryReactor* Name(CallbackServerContext* context, const v1::Name##Request* request, \
+                           v1::Name##Response* response) override {                          \
+    return binder_.Unary(context, request, response, k##Name,                                \
+                         [this](const rpc::CallContext& call, const v1::Name##Request& r) {  \
+                           return handlers_.Name(call, r);                                   \
+                         });                                                                 \
+  }
+  WINNOW_UNARY(ImportComments)
+  WINNOW_UNARY(StartRun)
+  WINNOW_UNARY(CancelRun)
+  WINNOW_UNARY(ActivateRun)
+  WINNOW_UNARY(RollbackRun)
+  WINNOW_UNARY(OverrideClassification)
+  WINNOW_UNARY(BulkOverrideClassifications)
+  WINNOW_UNARY(UndoOverride)
+  WINNOW_UNARY(CreateAppeal)
+  WINNOW_UNARY(ResolveAppeal)
+  WINNOW_UNARY(UpdatePolicy)
+  WINNOW_UNARY(DeleteVideo)
+  WINNOW_UNARY(GetRun)
+  WINNOW_UNARY(ListRuns)
+  WINNOW_UNARY(CompareRuns)
+  WINNOW_UNARY(GetClassification)
+  WINNOW_UNARY(BatchGetClassifications)
+  WINNOW_UNARY(ListClassifications)
+  WINNOW_UNARY(CountClassifications)
+  WINNOW_UNARY(ListOverrideConflicts)
+  WINNOW_UNARY(ClassifyTexts)
+  WINNOW_UNARY(GetPolicy)
+  WINNOW_UNARY(PreviewPolicy)
+  WINNOW_UNARY(ListAuditEntries)
+#undef WINNOW_UNARY
+
+  grpc::ServerBidiReactor<v1::IngestVerdictsRequest, v1::IngestVerdictsResponse>* IngestVerdicts(
+      CallbackServerContext* context) override {
+    return binder_.Ingest<v1::IngestVerdictsRequest, v1::IngestVerdictsResponse>(
+        context, kIngestVerdicts, [this](const rpc::CallContext& call, auto requests) {
+          return handlers_.IngestVerdicts(call, requests);
+        });
+  }
+
+#define WINNOW_WATCH(Name)                                                                        \
+  grpc::ServerWriteReactor<v1::Name##Response>* Name(CallbackServerContext* context,              \
+                                                     const v1::Name##Request* request) override { \
+    return binder_.Watch<v1::Name##Request, v1::Name##Response>(                                  \
+        context, request, k##Name,                                                                \
+        [this](const rpc::CallContext& call, const v1::Name##Request& r,                          \
+               rpc::Subscriber<v1::Name##Response> subscriber) {                                  \
+          return handlers_.Name(call, r, std::move(subscriber));                                  \
+        });                                                                                       \
+  }
+  WINNOW_WATCH(WatchRun)
+  WINNOW_WATCH(WatchClassifications)
+  WINNOW_WATCH(ExportClassifications)
+#undef WINNOW_WATCH
+
+ private:
+  rpc::Binder binder_;
+  Handlers& handlers_;
+};
+
+Micros RetentionOf(const config::v1::Classification& config) {
+  const auto retention = FromDuration(config.retention());
+  return config.has_retention() && retention.ok() ? *retention : std::chrono::days(30);
+}
+
+StatusOr<std::string> NoRedis(Deadline, const std::string&) {
+  return FailedPrecondition("no Redis is set up: send raw bytes");
+}
+
+struct State {
+  explicit State(Platform& platform)
+      : metrics(platform.metrics),
+        store(platform.reads, platform.writes, platform.clock,
+              RetentionOf(platform.config.classification())),
+        policies(store),
+        watches(std::chrono::milliseconds(200)),
+        worker(store, policies, metrics, WorkerOptions(platform)),
+        handlers(store, policies, watches, metrics, HandlerOptions()),
+        service(platform.runtime, handlers) {}
+
+  static Worker::Options WorkerOptions(Platform& platform) {
+    Worker::Options options;
+    options.name = NewUuidV7(platform.clock.Now());
+    options.classifiers = {{"embedded", std::make_shared<EmbeddedClassifier>()}};
+    return options;
+  }
+  Handlers::Options HandlerOptions() {
+    Handlers::Options options;
+    options.read_redis = NoRedis;
+    options.run_started = [this] { worker.Wake(); };
+    return options;
+  }
+
+  VerdictMetrics metrics;
+  Store store;
+  Policies policies;
+  Watches watches;
+  Worker worker;
+  Handlers handlers;
+  Service service;
+};
+
+}  // namespace
+
+rpc::Target MakeClassificationTarget(Platform& platform) {
+  auto state = std::make_shared<State>(platform);
+  rpc::Target target;
+  target.name = "classification";
+  target.service_name = v1::ClassificationService::service_full_name();
+  target.grpc_service = &state->service;
+  target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
+  target.start = [state = state.get()](rpc::Peers&) {
+    state->watches.Start();
+    state->worker.Start();
+    return OkStatus();
+  };
+  target.stop = [state = state.get()] {
+    state->worker.Stop();
+    state->watches.Stop();
+  };
+  target.state = std::move(state);
+  return target;
+}
+
+pg::Migrations ClassificationMigrations() { return StoreMigrations(); }
+
+}  // namespace winnow::classification

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "services/platform/grpc/target.h"
+#include "services/platform/platform.h"
+#include "services/platform/postgres/migrate.h"
+
+namespace winnow::classification {
+
+// Classification of comments as a row of services/app/targets.cc.
+rpc::Target MakeClassificationTarget(Platform& platform);
+
+pg::Migrations ClassificationMigrations();
+
+}  // namespace winnow::classification

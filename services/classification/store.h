@@ -1,0 +1,240 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/classification/records.h"
+#include "services/platform/clock.h"
+#include "services/platform/postgres/migrate.h"
+#include "services/platform/postgres/pool.h"
+#include "services/platform/status.h"
+
+// The schema classification. Who changes statuses of a video locks its row first: verdicts share
+// the lock, overrides, swaps and new runs hold it alone. So counts and resolved statuses change
+// in the transaction of what changes them, and are exact.
+namespace winnow::classification {
+
+pg::Migrations StoreMigrations();
+
+struct Imported {
+  int64_t created = 0;
+  int64_t updated = 0;
+  int64_t unchanged = 0;
+};
+
+struct NewRun {
+  VideoKey video;
+  std::string classifier;
+  std::string model;
+  std::string policy;
+  int64_t policy_version = 0;
+  bool activate = false;
+  std::string request_id;
+  int64_t budget_micros = 0;
+};
+
+// A run that this process works on, until the lease ends.
+struct Lease {
+  Run run;
+  int64_t video = 0;
+  int64_t epoch = 0;
+  int64_t input_high = 0;
+};
+
+// An outcome for a comment by number; content_hash is of the text that was judged.
+struct CommentOutcome {
+  int64_t comment = 0;
+  uint64_t content_hash = 0;
+  Outcome outcome;
+};
+
+struct Written {
+  int64_t written = 0;
+  int64_t known = 0;
+  bool complete = false;
+  int64_t missing = 0;
+};
+
+// A comment found by id or alias.
+struct FoundComment {
+  int64_t number = 0;  // 0: unknown
+  bool ambiguous = false;
+  uint64_t content_hash = 0;
+};
+
+enum class Order { kNewest, kHighest };
+
+struct ListQuery {
+  VideoKey video;
+  CommentStatus status = CommentStatus::kNone;
+  Order order = Order::kNewest;
+  int page_size = 20;
+  int64_t run = 0;  // of the page before; 0: the active one
+  std::optional<Time> after_time;
+  float after_score = 0;
+  int64_t after_number = 0;
+};
+
+struct OverrideRequest {
+  VideoKey video;
+  std::vector<std::string> comment_ids;
+  CommentStatus status = CommentStatus::kNone;
+  std::string reason;
+  std::string actor;
+  std::string note;
+  bool bulk = false;
+  bool dry_run = false;
+  std::string action = "override";
+};
+
+struct OverrideResult {
+  int64_t changed = 0;
+  int64_t same = 0;
+  int64_t bulk = 0;
+};
+
+struct Comparison {
+  struct Cell {
+    CommentStatus base = CommentStatus::kNone;
+    CommentStatus status = CommentStatus::kNone;
+    int64_t count = 0;
+  };
+  struct Change {
+    std::string comment_id;
+    CommentStatus base = CommentStatus::kNone;
+    CommentStatus status = CommentStatus::kNone;
+  };
+  std::vector<Cell> matrix;
+  std::vector<Change> changes;
+};
+
+class Store {
+ public:
+  Store(pg::Pool& reads, pg::Pool& writes, const Clock& clock, Micros retention)
+      : reads_(reads), writes_(writes), clock_(clock), retention_(retention) {}
+
+  // --- Comments ---
+  // Makes the video if it is new, and begins its time to live anew.
+  Status TouchVideo(Deadline deadline, const VideoKey& key);
+  Status PutRawPart(Deadline deadline, const VideoKey& key, const std::string& upload, int part,
+                    std::string_view bytes);
+  // All parts of an upload in order. FAILED_PRECONDITION when one is missing or they are too much.
+  StatusOr<std::string> ReadRaw(Deadline deadline, const VideoKey& key, const std::string& upload,
+                                int last_part, size_t max_bytes);
+  // At most 1,000 comments with distinct ids.
+  StatusOr<Imported> PutComments(Deadline deadline, const VideoKey& key,
+                                 std::span<const Comment> comments);
+  // By id, else by alias, in the order asked.
+  StatusOr<std::vector<FoundComment>> FindComments(Deadline deadline, const VideoKey& key,
+                                                   std::span<const std::string> ids);
+  StatusOr<std::vector<Comment>> NewestComments(Deadline deadline, const VideoKey& key, int count);
+  StatusOr<int64_t> DeleteVideo(Deadline deadline, const VideoKey& key, const std::string& actor);
+  // Videos whose time is over, at most `limit`.
+  StatusOr<std::vector<VideoKey>> ExpiredVideos(Deadline deadline, int limit);
+
+  // --- Runs ---
+  StatusOr<Run> StartRun(Deadline deadline, const NewRun& run);
+  StatusOr<Run> ResumeRun(Deadline deadline, const VideoKey& key, int64_t run);
+  StatusOr<Run> GetRun(Deadline deadline, int64_t run);
+  StatusOr<std::vector<Run>> ListRuns(Deadline deadline, const VideoKey& key, int64_t before,
+                                      int count);
+  StatusOr<Run> CancelRun(Deadline deadline, int64_t run);
+  StatusOr<Run> ActivateRun(Deadline deadline, int64_t run, double max_failed_share,
+                            const std::string& actor);
+  StatusOr<Run> RollbackRun(Deadline deadline, const VideoKey& key, const std::string& actor);
+  // Complete runs that asked to be activated then, oldest first; and one that may not be.
+  StatusOr<std::vector<Run>> RunsToActivate(Deadline deadline);
+  Status DropActivation(Deadline deadline, int64_t run);
+  // A run that waits, or whose worker is gone; none when there is none.
+  StatusOr<std::optional<Lease>> LeaseRun(Deadline deadline, const std::string& owner,
+                                          std::span<const std::string> classifiers);
+  // Input of the run without an outcome, after the comment `after`, by number.
+  StatusOr<std::vector<Comment>> ReadResidue(Deadline deadline, const Lease& lease, int64_t after,
+                                             int count);
+  // Writes outcomes under the lease, extends it and adds to cost. FAILED_PRECONDITION when the
+  // lease is lost or the run ended: drop it.
+  StatusOr<Written> WriteOutcomes(Deadline deadline, const Lease& lease,
+                                  std::span<const CommentOutcome> outcomes, int64_t calls,
+                                  int64_t cost_micros);
+  Status PauseRun(Deadline deadline, const Lease& lease, Failure reason);
+  Status ReleaseRun(Deadline deadline, const Lease& lease);
+  // Of an external agent. FAILED_PRECONDITION unless the run is external and not ended.
+  StatusOr<Written> IngestOutcomes(Deadline deadline, int64_t run,
+                                   std::span<const CommentOutcome> outcomes);
+  StatusOr<Comparison> CompareRuns(Deadline deadline, int64_t run, int64_t base,
+                                   const std::string& after, int count, bool with_matrix);
+
+  // --- Reads ---
+  // One per id, in order, all of one run; nothing for an unknown one. An ambiguous alias answers
+  // with number -1.
+  StatusOr<std::vector<std::optional<Resolved>>> GetClassifications(
+      Deadline deadline, const VideoKey& key, std::span<const std::string> ids);
+  struct Page {
+    int64_t run = 0;
+    std::vector<Resolved> items;  // one more than a page when there are more
+  };
+  // INVALID_PAGE_TOKEN when the run of an earlier page is gone.
+  StatusOr<Page> List(Deadline deadline, const ListQuery& query);
+  struct Counted {
+    StatusCounts counts{};
+    int64_t run = 0;
+  };
+  StatusOr<Counted> Count(Deadline deadline, const VideoKey& key);
+  // Comments by id after `after` with their verdicts in a run (0: the active one).
+  StatusOr<Page> Export(Deadline deadline, const VideoKey& key, int64_t run,
+                        const std::string& after, int count);
+  StatusOr<std::vector<Resolved>> ListConflicts(Deadline deadline, const VideoKey& key,
+                                                const std::string& after, int count);
+
+  // --- People ---
+  StatusOr<OverrideResult> Override(Deadline deadline, const OverrideRequest& request);
+  StatusOr<int64_t> UndoOverrides(Deadline deadline, const VideoKey& key,
+                                  const std::string& comment_id, int64_t bulk,
+                                  const std::string& actor, const std::string& note);
+  StatusOr<Appeal> CreateAppeal(Deadline deadline, const VideoKey& key,
+                                const std::string& comment_id, const std::string& actor,
+                                const std::string& note, const std::string& request_id);
+  struct Resolution {
+    int64_t appeal = 0;
+    bool grant = false;
+    CommentStatus status = CommentStatus::kNone;
+    std::string actor;
+    std::string note;
+  };
+  StatusOr<Appeal> ResolveAppeal(Deadline deadline, const Resolution& resolution);
+
+  // --- Policies and audit ---
+  struct PolicyRow {
+    int64_t version = 0;
+    std::string body;
+  };
+  // Version 0 is the newest. NOT_FOUND.
+  StatusOr<PolicyRow> GetPolicy(Deadline deadline, const std::string& ns, const std::string& name,
+                                int64_t version);
+  // ABORTED (STALE_ETAG) unless `base` is the newest version (`first` where none is stored).
+  StatusOr<int64_t> PutPolicy(Deadline deadline, const std::string& ns, const std::string& name,
+                              int64_t base, int64_t first, const std::string& body,
+                              const AuditEntry& audit);
+  StatusOr<std::vector<AuditEntry>> ListAudit(Deadline deadline, const std::string& ns,
+                                              const std::string& video_id, int64_t before,
+                                              int count);
+  // Entries of transactions that were all over when it was read, in the order of their writers.
+  struct Change {
+    AuditEntry entry;
+    uint64_t writer = 0;
+  };
+  StatusOr<std::vector<Change>> ReadChanges(Deadline deadline, const std::string& ns,
+                                            uint64_t writer, int64_t id, int count);
+  // Where a watch that begins now begins.
+  StatusOr<uint64_t> ChangesHead(Deadline deadline);
+
+ private:
+  pg::Pool& reads_;
+  pg::Pool& writes_;
+  const Clock& clock_;
+  const Micros retention_;
+};
+
+}  // namespace winnow::classification

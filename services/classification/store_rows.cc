@@ -1,0 +1,249 @@
+#include "services/classification/store_rows.h"
+
+#include <algorithm>
+
+namespace winnow::classification {
+namespace {
+
+#define WINNOW_VIDEO                                                                  \
+  "SELECT number, coalesce(active_run, 0), coalesce(previous_run, 0), comment_count " \
+  "FROM classification.videos WHERE namespace = $1 AND video_id = $2"
+constexpr pg::Statement kFindVideo{"classification.find_video", WINNOW_VIDEO};
+constexpr pg::Statement kShareVideo{"classification.share_video", WINNOW_VIDEO " FOR SHARE"};
+constexpr pg::Statement kLockVideo{"classification.lock_video", WINNOW_VIDEO " FOR NO KEY UPDATE"};
+
+// The video is locked by its number first; what is read of the run then is current.
+constexpr pg::Statement kVideoOfRun{"classification.video_of_run",
+                                    "SELECT video FROM classification.runs WHERE id = $1"};
+constexpr pg::Statement kShareByNumber{
+    "classification.share_video_by_number",
+    "SELECT number FROM classification.videos WHERE number = $1 FOR SHARE"};
+constexpr pg::Statement kLockByNumber{
+    "classification.lock_video_by_number",
+    "SELECT number FROM classification.videos WHERE number = $1 FOR NO KEY UPDATE"};
+// Writers of a run take turns: each counts from what the one before left.
+constexpr pg::Statement kLockRunRow{
+    "classification.lock_run",
+    "SELECT id FROM classification.runs WHERE id = $1 FOR NO KEY UPDATE"};
+constexpr pg::Statement kReadRun{
+    "classification.read_run",
+    "SELECT " WINNOW_RUN_COLUMNS
+    ", r.video, coalesce(w.active_run, 0), r.input_high, r.lease_epoch FROM classification.runs r "
+    "JOIN classification.videos w ON w.number = r.video WHERE r.id = $1"};
+
+constexpr pg::Statement kFind{
+    "classification.find_comments",
+    "SELECT coalesce(c.number, a.number, 0), coalesce(a.n, 0) > 1, "
+    "coalesce(c.content_hash, a.content_hash, 0) "
+    "FROM unnest($2::text[]) WITH ORDINALITY AS u(id, place) "
+    "LEFT JOIN LATERAL (SELECT number, content_hash FROM classification.comments "
+    "  WHERE video = $1 AND id = u.id LIMIT 1) c ON TRUE "
+    "LEFT JOIN LATERAL (SELECT min(x.number) AS number, min(x.content_hash) AS content_hash, "
+    "  count(*) AS n FROM (SELECT number, content_hash FROM classification.comments "
+    "  WHERE video = $1 AND alias = u.id LIMIT 2) x) a ON c.number IS NULL "
+    "ORDER BY u.place"};
+
+// Rows of the comments, locked in order: the state that deltas are counted from.
+constexpr pg::Statement kReadVerdicts{
+    "classification.lock_verdicts",
+    "SELECT v.comment, coalesce(v.status, 0), coalesce(v.resolved, 0), v.failure, v.overridden, "
+    "v.content_hash FROM unnest($2::bigint[]) AS u(comment) CROSS JOIN LATERAL "
+    "(SELECT * FROM classification.verdicts x WHERE x.run = $1 AND x.comment = u.comment "
+    " FOR UPDATE) v"};
+
+constexpr pg::Statement kWriteVerdicts{
+    "classification.write_verdicts",
+    "INSERT INTO classification.verdicts AS v (run, comment, status, resolved, failure, source, "
+    "score, content_hash, reason, sort_time) "
+    "SELECT $1, u.comment, nullif(u.status, 0), nullif(u.status, 0), u.failure, u.source, u.score, "
+    "u.hash, u.reason, c.sort_time "
+    "FROM unnest($2::bigint[], $3::smallint[], $4::smallint[], $5::smallint[], $6::real[], "
+    "  $7::bigint[], $8::text[]) AS u(comment, status, failure, source, score, hash, reason) "
+    "CROSS JOIN LATERAL (SELECT sort_time FROM classification.comments "
+    "  WHERE number = u.comment LIMIT 1) c ORDER BY u.comment "
+    "ON CONFLICT (run, comment) DO UPDATE SET status = excluded.status, "
+    "resolved = CASE WHEN v.overridden THEN v.resolved ELSE excluded.resolved END, "
+    "failure = excluded.failure, source = excluded.source, score = excluded.score, "
+    "content_hash = excluded.content_hash, reason = excluded.reason"};
+
+// A run of which nothing is missing is complete, in the same statement.
+constexpr pg::Statement kCount{
+    "classification.count_run",
+    "UPDATE classification.runs SET classified = classified + $2, failed = failed + $3, "
+    "n_normal = n_normal + $4, n_filtered = n_filtered + $5, n_suggestion = n_suggestion + $6, "
+    "state = CASE WHEN classified + $2 + failed + $3 >= input_count THEN 4 ELSE state END, "
+    "end_time = CASE WHEN classified + $2 + failed + $3 >= input_count THEN $7::timestamptz "
+    "  ELSE end_time END "
+    "WHERE id = $1 RETURNING state, input_count - classified - failed"};
+
+constexpr pg::Statement kAudit{
+    "classification.audit",
+    "INSERT INTO classification.audit_entries (namespace, video_id, comment_id, run, actor, "
+    "action, before, after, note, create_time) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::timestamptz)"};
+
+struct Known {
+  CommentStatus status = CommentStatus::kNone;
+  CommentStatus resolved = CommentStatus::kNone;
+  bool failed = false;
+  bool overridden = false;
+  uint64_t content_hash = 0;
+};
+
+std::map<int64_t, Known> ReadKnown(pg::Session& session, int64_t run,
+                                   std::span<const CommentOutcome> outcomes) {
+  std::vector<int64_t> numbers;
+  for (const CommentOutcome& one : outcomes) numbers.push_back(one.comment);
+  std::sort(numbers.begin(), numbers.end());
+  pg::Array array;
+  for (const int64_t number : numbers) array.Add(number);
+  std::map<int64_t, Known> known;
+  for (const pqxx::row& row : session.Execute(kReadVerdicts, run, array)) {
+    known[row[0].as<int64_t>()] = {
+        static_cast<CommentStatus>(row[1].as<int>()), static_cast<CommentStatus>(row[2].as<int>()),
+        row[3].as<int>() != 0, row[4].as<bool>(), static_cast<uint64_t>(row[5].as<int64_t>())};
+  }
+  return known;
+}
+
+// What a batch of writes changes in its run's counts.
+struct Deltas {
+  int64_t classified = 0;
+  int64_t failed = 0;
+  StatusCounts statuses{};
+};
+
+void CountWrite(const Known* before, const Outcome& now, Deltas& deltas) {
+  if (before != nullptr) {
+    deltas.classified -= before->status != CommentStatus::kNone;
+    deltas.failed -= before->failed;
+  }
+  deltas.classified += now.status != CommentStatus::kNone;
+  deltas.failed += now.status == CommentStatus::kNone;
+  if (before != nullptr && before->overridden) return;
+  if (before != nullptr) --deltas.statuses[static_cast<size_t>(before->resolved)];
+  ++deltas.statuses[static_cast<size_t>(now.status)];
+}
+
+}  // namespace
+
+Run ToRun(const pqxx::row& row) {
+  Run run;
+  run.id = row[0].as<int64_t>();
+  run.video = {row[1].as<std::string>(), row[2].as<std::string>()};
+  run.classifier = row[3].as<std::string>();
+  run.model = row[4].as<std::string>();
+  run.policy = row[5].as<std::string>();
+  run.policy_version = row[6].as<int64_t>();
+  run.state = static_cast<RunState>(row[7].as<int>());
+  run.activate = row[8].as<bool>();
+  run.input_count = row[9].as<int64_t>();
+  run.classified = row[10].as<int64_t>();
+  run.failed = row[11].as<int64_t>();
+  for (int i = 0; i < static_cast<int>(kStatuses); ++i) {
+    run.counts[static_cast<size_t>(i)] = row[12 + i].as<int64_t>();
+  }
+  run.active = row[16].as<bool>();
+  run.calls = row[17].as<int64_t>();
+  run.cost_micros = row[18].as<int64_t>();
+  run.budget_micros = row[19].as<int64_t>();
+  run.pause_reason = static_cast<Failure>(row[20].as<int>());
+  run.create_time = pg::ToTime(row[21]);
+  run.end_time = pg::ToOptionalTime(row[22]);
+  return run;
+}
+
+namespace {
+
+StatusOr<VideoRow> ReadVideo(pg::Session& session, const VideoKey& key,
+                             const pg::Statement& statement) {
+  const pqxx::result rows = session.Execute(statement, key.ns, key.video_id);
+  if (rows.empty()) return NotFound("video", key.video_id);
+  return VideoRow{rows[0][0].as<int64_t>(), rows[0][1].as<int64_t>(), rows[0][2].as<int64_t>(),
+                  rows[0][3].as<int64_t>()};
+}
+
+}  // namespace
+
+StatusOr<VideoRow> LockVideo(pg::Session& session, const VideoKey& key, Lock lock) {
+  return ReadVideo(session, key, lock == Lock::kShare ? kShareVideo : kLockVideo);
+}
+
+StatusOr<VideoRow> FindVideo(pg::Session& session, const VideoKey& key) {
+  return ReadVideo(session, key, kFindVideo);
+}
+
+StatusOr<LockedRun> LockRun(pg::Session& session, int64_t run, Lock lock) {
+  const pqxx::result video = session.Execute(kVideoOfRun, run);
+  if (video.empty()) return NotFound("run", std::to_string(run));
+  const pg::Statement& statement = lock == Lock::kShare ? kShareByNumber : kLockByNumber;
+  session.Execute(statement, video[0][0].as<int64_t>());
+  session.Execute(kLockRunRow, run);
+  const pqxx::result rows = session.Execute(kReadRun, run);
+  if (rows.empty()) return NotFound("run", std::to_string(run));
+  const pqxx::row row = rows[0];
+  return LockedRun{ToRun(row), row[kRunColumns].as<int64_t>(), row[kRunColumns + 1].as<int64_t>(),
+                   row[kRunColumns + 2].as<int64_t>(), row[kRunColumns + 3].as<int64_t>()};
+}
+
+Run ReadRun(pg::Session& session, int64_t run) { return ToRun(session.Execute(kReadRun, run)[0]); }
+
+std::vector<FoundComment> Find(pg::Session& session, int64_t video,
+                               std::span<const std::string> ids) {
+  pg::Array array;
+  for (const std::string& id : ids) array.Add(id);
+  std::vector<FoundComment> found;
+  for (const pqxx::row& row : session.Execute(kFind, video, array)) {
+    found.push_back(
+        {row[0].as<int64_t>(), row[1].as<bool>(), static_cast<uint64_t>(row[2].as<int64_t>())});
+  }
+  return found;
+}
+
+Written WriteRows(pg::Session& session, const LockedRun& run,
+                  std::span<const CommentOutcome> outcomes, Time now) {
+  const std::map<int64_t, Known> known = ReadKnown(session, run.run.id, outcomes);
+  Written written;
+  Deltas deltas;
+  pg::Array comments, statuses, failures, sources, scores, hashes, reasons;
+  for (const CommentOutcome& one : outcomes) {
+    const auto found = known.find(one.comment);
+    const Known* before = found == known.end() ? nullptr : &found->second;
+    // The first verdict of a content stays; a failure may be mended.
+    if (before != nullptr && before->status != CommentStatus::kNone &&
+        before->content_hash == one.content_hash) {
+      ++written.known;
+      continue;
+    }
+    if (before != nullptr && before->failed && one.outcome.status == CommentStatus::kNone) {
+      ++written.known;
+      continue;
+    }
+    ++written.written;
+    CountWrite(before, one.outcome, deltas);
+    comments.Add(one.comment);
+    statuses.Add(static_cast<int>(one.outcome.status));
+    failures.Add(static_cast<int>(one.outcome.failure));
+    sources.Add(static_cast<int>(one.outcome.source));
+    scores.Add(static_cast<double>(one.outcome.score));
+    hashes.Add(static_cast<int64_t>(one.content_hash));
+    reasons.Add(one.outcome.reason);
+  }
+  if (written.written > 0) {
+    session.Execute(kWriteVerdicts, run.run.id, comments, statuses, failures, sources, scores,
+                    hashes, reasons);
+  }
+  const pqxx::row row =
+      session.Execute(kCount, run.run.id, deltas.classified, deltas.failed, deltas.statuses[1],
+                      deltas.statuses[2], deltas.statuses[3], now)[0];
+  written.complete = row[0].as<int>() == static_cast<int>(RunState::kComplete);
+  written.missing = row[1].as<int64_t>();
+  return written;
+}
+
+void AddAudit(pg::Session& session, const std::string& ns, const AuditEntry& entry, Time now) {
+  session.Execute(kAudit, ns, entry.video_id, entry.comment_id, entry.run, entry.actor,
+                  entry.action, entry.before, entry.after, entry.note, now);
+}
+
+}  // namespace winnow::classification

@@ -1,0 +1,381 @@
+#include "services/classification/store.h"
+#include "services/classification/store_rows.h"
+
+// Runs: their life, the lease of whoever works on one, and the pointer to the active one.
+namespace winnow::classification {
+namespace {
+
+constexpr int kMaxUnfinished = 10;
+
+constexpr pg::Statement kByRequest{
+    "classification.run_by_request",
+    "SELECT id FROM classification.runs WHERE video = $1 AND request_id = $2"};
+constexpr pg::Statement kUnfinished{
+    "classification.unfinished_runs",
+    "SELECT count(*) FROM classification.runs WHERE video = $1 AND state IN (1, 2, 3)"};
+constexpr pg::Statement kInsertRun{
+    "classification.insert_run",
+    "INSERT INTO classification.runs (video, classifier, model, policy, policy_version, state, "
+    "activate, request_id, input_high, input_count, budget_micros, create_time, end_time) "
+    "SELECT $1, $2, $3, $4, $5, CASE WHEN w.comment_count = 0 THEN 4 WHEN $2 = 'external' THEN 2 "
+    "ELSE 1 END, $6, nullif($7, ''), coalesce((SELECT c.number FROM classification.comments c "
+    "WHERE c.video = $1 ORDER BY c.number DESC LIMIT 1), 0), w.comment_count, $8, "
+    "$9::timestamptz, CASE WHEN w.comment_count = 0 THEN $9::timestamptz END "
+    "FROM classification.videos w WHERE w.number = $1 RETURNING id"};
+// Overrides hold in every run from its beginning.
+constexpr pg::Statement kPlaceOverrides{
+    "classification.place_overrides",
+    "WITH placed AS (INSERT INTO classification.verdicts "
+    "(run, comment, resolved, overridden, sort_time) "
+    "SELECT $2, o.comment, o.status, TRUE, c.sort_time FROM classification.overrides o "
+    "CROSS JOIN LATERAL (SELECT sort_time FROM classification.comments "
+    "WHERE number = o.comment LIMIT 1) c WHERE o.video = $1 RETURNING resolved) "
+    "UPDATE classification.runs SET "
+    "n_normal = (SELECT count(*) FROM placed WHERE resolved = 1), "
+    "n_filtered = (SELECT count(*) FROM placed WHERE resolved = 2), "
+    "n_suggestion = (SELECT count(*) FROM placed WHERE resolved = 3) WHERE id = $2"};
+// The newest ended runs stay, and those that the video points to.
+constexpr pg::Statement kPrune{
+    "classification.prune_runs",
+    "DELETE FROM classification.runs WHERE id IN (SELECT r.id FROM classification.runs r "
+    "JOIN classification.videos w ON w.number = r.video WHERE r.video = $1 AND r.state IN (4, 5) "
+    "AND r.id IS DISTINCT FROM w.active_run AND r.id IS DISTINCT FROM w.previous_run "
+    "ORDER BY r.id DESC OFFSET 10)"};
+
+constexpr pg::Statement kList{
+    "classification.list_runs",
+    "SELECT " WINNOW_RUN_COLUMNS
+    " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
+    "WHERE r.video = $1 AND r.classifier <> '' AND r.id < $2 ORDER BY r.id DESC LIMIT $3"};
+constexpr pg::Statement kSetState{
+    "classification.set_run_state",
+    "UPDATE classification.runs SET state = $2::smallint, pause_reason = $3, lease_until = NULL, "
+    "end_time = CASE WHEN $2::smallint = 5 THEN $4::timestamptz ELSE end_time END WHERE id = $1"};
+constexpr pg::Statement kPoint{
+    "classification.point_to_run",
+    "UPDATE classification.videos SET active_run = nullif($2, 0), previous_run = nullif($3, 0) "
+    "WHERE number = $1"};
+
+constexpr pg::Statement kToActivate{
+    "classification.runs_to_activate",
+    "SELECT " WINNOW_RUN_COLUMNS
+    " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
+    "WHERE r.activate AND r.state = 4 ORDER BY r.id LIMIT 100"};
+constexpr pg::Statement kDropActivation{
+    "classification.drop_activation",
+    "UPDATE classification.runs SET activate = FALSE WHERE id = $1"};
+
+constexpr pg::Statement kLease{
+    "classification.lease_run",
+    "UPDATE classification.runs SET state = 2, lease_owner = $1, lease_epoch = lease_epoch + 1, "
+    "lease_until = clock_timestamp() + interval '30 seconds' WHERE id = (SELECT id "
+    "FROM classification.runs WHERE state IN (1, 2) AND classifier = ANY($2::text[]) "
+    "AND (lease_until IS NULL OR lease_until < clock_timestamp()) "
+    "ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id"};
+constexpr pg::Statement kExtend{
+    "classification.extend_lease",
+    "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds', "
+    "calls = calls + $2, cost_micros = cost_micros + $3 WHERE id = $1"};
+constexpr pg::Statement kRelease{
+    "classification.release_lease",
+    "UPDATE classification.runs SET lease_until = NULL WHERE id = $1 AND lease_epoch = $2"};
+constexpr pg::Statement kResidue{
+    "classification.residue",
+    "SELECT c.number, c.id, c.body, c.content_hash FROM classification.comments c "
+    "LEFT JOIN LATERAL (SELECT status, failure FROM classification.verdicts "
+    "  WHERE run = $2 AND comment = c.number LIMIT 1) v ON TRUE "
+    "WHERE c.video = $1 AND c.number > $3 AND c.number <= $4 "
+    "AND v.status IS NULL AND coalesce(v.failure, 0) = 0 ORDER BY c.number LIMIT $5"};
+
+constexpr pg::Statement kMatrix{
+    "classification.compare_runs",
+    "SELECT coalesce(b.status, 0), coalesce(a.status, 0), count(*) "
+    "FROM (SELECT comment, status FROM classification.verdicts WHERE run = $1) a "
+    "FULL JOIN (SELECT comment, status FROM classification.verdicts WHERE run = $2) b "
+    "ON b.comment = a.comment GROUP BY 1, 2 ORDER BY 1, 2"};
+constexpr pg::Statement kChanges{
+    "classification.compare_changes",
+    "SELECT c.id, coalesce(b.status, 0), coalesce(a.status, 0) FROM classification.comments c "
+    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
+    "  WHERE run = $2 AND comment = c.number LIMIT 1) a ON TRUE "
+    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
+    "  WHERE run = $3 AND comment = c.number LIMIT 1) b ON TRUE "
+    "WHERE c.video = $1 AND c.id > $4 AND coalesce(a.status, 0) <> coalesce(b.status, 0) "
+    "ORDER BY c.id LIMIT $5"};
+
+bool HasEnded(RunState state) {
+  return state == RunState::kComplete || state == RunState::kCancelled;
+}
+
+Status CheckLease(const LockedRun& run, const Lease& lease) {
+  if (run.epoch == lease.epoch && run.run.state == RunState::kRunning) return OkStatus();
+  return FailedPrecondition("the run is not this worker's any more");
+}
+
+// The video is locked alone.
+Status Activate(pg::Session& session, const LockedRun& locked, double max_failed_share,
+                const std::string& actor, Time now) {
+  const Run& run = locked.run;
+  session.Execute(kDropActivation, run.id);
+  if (locked.active_run == run.id) return OkStatus();
+  if (run.state != RunState::kComplete) {
+    return FailedPrecondition("the run is not complete: wait for it, or start another");
+  }
+  if (run.classified + run.failed != run.input_count) {
+    return Internal("a complete run does not cover its input");
+  }
+  if (static_cast<double>(run.failed) > max_failed_share * static_cast<double>(run.input_count)) {
+    return FailedPrecondition(std::to_string(run.failed) + " of " +
+                              std::to_string(run.input_count) +
+                              " comments failed, more than the policy's max_failed_share allows");
+  }
+  int64_t previous = locked.active_run;
+  if (previous != 0 && ReadRun(session, previous).classifier.empty()) previous = 0;
+  session.Execute(kPoint, locked.video, run.id, previous);
+  AddAudit(session, run.video.ns,
+           {.video_id = run.video.video_id,
+            .run = run.id,
+            .actor = actor,
+            .action = "activate",
+            .before = std::to_string(previous),
+            .after = std::to_string(run.id)},
+           now);
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<Run> Store::StartRun(Deadline deadline, const NewRun& run) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
+    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, run.video, Lock::kUpdate));
+    if (!run.request_id.empty()) {
+      const pqxx::result same = session.Execute(kByRequest, video.number, run.request_id);
+      if (!same.empty()) return ReadRun(session, same[0][0].as<int64_t>());
+    }
+    if (session.Execute(kUnfinished, video.number)[0][0].as<int>() >= kMaxUnfinished) {
+      return FailedPrecondition("the video has 10 unfinished runs: cancel some, or wait");
+    }
+    const int64_t id =
+        session
+            .Execute(kInsertRun, video.number, run.classifier, run.model, run.policy,
+                     run.policy_version, run.activate, run.request_id, run.budget_micros, now)[0][0]
+            .as<int64_t>();
+    session.Execute(kPlaceOverrides, video.number, id);
+    session.Execute(kPrune, video.number);
+    return ReadRun(session, id);
+  });
+}
+
+StatusOr<Run> Store::ResumeRun(Deadline deadline, const VideoKey& key, int64_t run) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kUpdate));
+    if (locked.run.video.ns != key.ns || locked.run.video.video_id != key.video_id) {
+      return NotFound("run", std::to_string(run));
+    }
+    if (locked.run.state == RunState::kPaused) {
+      session.Execute(kSetState, run, static_cast<int>(RunState::kPending), 0, now);
+    } else if (HasEnded(locked.run.state)) {
+      return FailedPrecondition("the run has ended: start another");
+    }
+    return ReadRun(session, run);
+  });
+}
+
+StatusOr<Run> Store::GetRun(Deadline deadline, int64_t run) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Run> {
+    static constexpr pg::Statement kGet{
+        "classification.get_run",
+        "SELECT " WINNOW_RUN_COLUMNS
+        " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
+        "WHERE r.id = $1 AND r.classifier <> ''"};
+    const pqxx::result rows = session.Execute(kGet, run);
+    if (rows.empty()) return NotFound("run", std::to_string(run));
+    return ToRun(rows[0]);
+  });
+}
+
+StatusOr<std::vector<Run>> Store::ListRuns(Deadline deadline, const VideoKey& key, int64_t before,
+                                           int count) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Run>> {
+    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, key));
+    std::vector<Run> runs;
+    for (const pqxx::row& row : session.Execute(kList, video.number, before, count)) {
+      runs.push_back(ToRun(row));
+    }
+    return runs;
+  });
+}
+
+StatusOr<Run> Store::CancelRun(Deadline deadline, int64_t run) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kUpdate));
+    if (locked.run.state == RunState::kComplete) {
+      return FailedPrecondition("the run is complete: activate another one instead");
+    }
+    if (locked.run.state != RunState::kCancelled) {
+      session.Execute(kSetState, run, static_cast<int>(RunState::kCancelled), 0, now);
+    }
+    return ReadRun(session, run);
+  });
+}
+
+StatusOr<Run> Store::ActivateRun(Deadline deadline, int64_t run, double max_failed_share,
+                                 const std::string& actor) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kUpdate));
+    WINNOW_RETURN_IF_ERROR(Activate(session, locked, max_failed_share, actor, now));
+    return ReadRun(session, run);
+  });
+}
+
+StatusOr<Run> Store::RollbackRun(Deadline deadline, const VideoKey& key, const std::string& actor) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
+    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, key, Lock::kUpdate));
+    if (video.previous_run == 0) {
+      return FailedPrecondition("no run was active before this one");
+    }
+    session.Execute(kPoint, video.number, video.previous_run, video.active_run);
+    AddAudit(session, key.ns,
+             {.video_id = key.video_id,
+              .run = video.previous_run,
+              .actor = actor,
+              .action = "rollback",
+              .before = std::to_string(video.active_run),
+              .after = std::to_string(video.previous_run)},
+             now);
+    return ReadRun(session, video.previous_run);
+  });
+}
+
+StatusOr<std::vector<Run>> Store::RunsToActivate(Deadline deadline) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Run>> {
+    std::vector<Run> runs;
+    for (const pqxx::row& row : session.Execute(kToActivate)) runs.push_back(ToRun(row));
+    return runs;
+  });
+}
+
+Status Store::DropActivation(Deadline deadline, int64_t run) {
+  return writes_.Read(deadline, [&](pg::Session& session) {
+    session.Execute(kDropActivation, run);
+    return OkStatus();
+  });
+}
+
+StatusOr<std::optional<Lease>> Store::LeaseRun(Deadline deadline, const std::string& owner,
+                                               std::span<const std::string> classifiers) {
+  pg::Array names;
+  for (const std::string& name : classifiers) names.Add(name);
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<std::optional<Lease>> {
+    const pqxx::result taken = session.Execute(kLease, owner, names);
+    if (taken.empty()) return std::optional<Lease>();
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun run,
+                            LockRun(session, taken[0][0].as<int64_t>(), Lock::kShare));
+    return std::optional<Lease>(Lease{run.run, run.video, run.epoch, run.input_high});
+  });
+}
+
+StatusOr<std::vector<Comment>> Store::ReadResidue(Deadline deadline, const Lease& lease,
+                                                  int64_t after, int count) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Comment>> {
+    std::vector<Comment> comments;
+    for (const pqxx::row& row :
+         session.Execute(kResidue, lease.video, lease.run.id, after, lease.input_high, count)) {
+      Comment comment;
+      comment.number = row[0].as<int64_t>();
+      comment.id = row[1].as<std::string>();
+      comment.text = row[2].as<std::string>();
+      comment.content_hash = static_cast<uint64_t>(row[3].as<int64_t>());
+      comments.push_back(std::move(comment));
+    }
+    return comments;
+  });
+}
+
+StatusOr<Written> Store::WriteOutcomes(Deadline deadline, const Lease& lease,
+                                       std::span<const CommentOutcome> outcomes, int64_t calls,
+                                       int64_t cost_micros) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Written> {
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun run, LockRun(session, lease.run.id, Lock::kShare));
+    WINNOW_RETURN_IF_ERROR(CheckLease(run, lease));
+    session.Execute(kExtend, lease.run.id, calls, cost_micros);
+    return WriteRows(session, run, outcomes, now);
+  });
+}
+
+Status Store::PauseRun(Deadline deadline, const Lease& lease, Failure reason) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> Status {
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun run, LockRun(session, lease.run.id, Lock::kShare));
+    WINNOW_RETURN_IF_ERROR(CheckLease(run, lease));
+    session.Execute(kSetState, lease.run.id, static_cast<int>(RunState::kPaused),
+                    static_cast<int>(reason), now);
+    return OkStatus();
+  });
+}
+
+Status Store::ReleaseRun(Deadline deadline, const Lease& lease) {
+  return writes_.Read(deadline, [&](pg::Session& session) {
+    session.Execute(kRelease, lease.run.id, lease.epoch);
+    return OkStatus();
+  });
+}
+
+StatusOr<Written> Store::IngestOutcomes(Deadline deadline, int64_t run,
+                                        std::span<const CommentOutcome> outcomes) {
+  const Time now = clock_.Now();
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Written> {
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kShare));
+    if (locked.run.classifier != "external") {
+      return FailedPrecondition("the run is not external: start one with classifier external");
+    }
+    if (locked.run.state == RunState::kCancelled) {
+      return FailedPrecondition("the run was cancelled: start another");
+    }
+    std::vector<CommentOutcome> input;
+    for (const CommentOutcome& one : outcomes) {
+      if (one.comment <= locked.input_high) input.push_back(one);
+    }
+    return WriteRows(session, locked, input, now);
+  });
+}
+
+StatusOr<Comparison> Store::CompareRuns(Deadline deadline, int64_t run, int64_t base,
+                                        const std::string& after, int count, bool with_matrix) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Comparison> {
+    static constexpr pg::Statement kVideo{
+        "classification.videos_of_runs",
+        "SELECT id, video FROM classification.runs WHERE id IN ($1, $2) AND classifier <> ''"};
+    const pqxx::result videos = session.Execute(kVideo, run, base);
+    for (const int64_t id : {run, base}) {
+      bool found = false;
+      for (const pqxx::row& row : videos) found = found || row[0].as<int64_t>() == id;
+      if (!found) return NotFound("run", std::to_string(id));
+    }
+    const auto video = videos[0][1].as<int64_t>();
+    if (videos[videos.size() - 1][1].as<int64_t>() != video) {
+      return InvalidField("base_run_id", "is of another video");
+    }
+    Comparison comparison;
+    const auto status = [](const pqxx::field& field) {
+      return static_cast<CommentStatus>(field.as<int>());
+    };
+    if (with_matrix) {
+      for (const pqxx::row& row : session.Execute(kMatrix, run, base)) {
+        comparison.matrix.push_back({status(row[0]), status(row[1]), row[2].as<int64_t>()});
+      }
+    }
+    for (const pqxx::row& row : session.Execute(kChanges, video, run, base, after, count)) {
+      comparison.changes.push_back({row[0].as<std::string>(), status(row[1]), status(row[2])});
+    }
+    return comparison;
+  });
+}
+
+}  // namespace winnow::classification

@@ -1,0 +1,31 @@
+#include "services/classification/worker_policies.h"
+
+#include "services/classification/convert.h"
+
+namespace winnow::classification {
+
+StatusOr<std::shared_ptr<const Decider>> Policies::Get(Deadline deadline, const std::string& ns,
+                                                       const std::string& name, int64_t version) {
+  const auto key = [&](int64_t v) { return ns + "/" + name + "@" + std::to_string(v); };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(key(version));
+    if (version != 0 && found != kept_.end()) return found->second;
+  }
+  const auto row = store_.GetPolicy(deadline, ns, name, version);
+  Policy policy;
+  if (row.ok()) {
+    WINNOW_ASSIGN_OR_RETURN(policy, FromBody(name, row->version, row->body));
+  } else if (row.status().code() == StatusCode::kNotFound && name == "default" && version <= 1) {
+    policy = DefaultPolicy();
+  } else {
+    return row.status();
+  }
+  const std::string made = key(policy.version);
+  auto decider = std::make_shared<const Decider>(EmbeddedModel(), std::move(policy));
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() >= kKept) kept_.clear();
+  return kept_[made] = std::move(decider);
+}
+
+}  // namespace winnow::classification
