@@ -21,6 +21,7 @@ void AddImportCommand(CLI::App& app, Command& chosen);
 void AddFeedCommands(CLI::App& app, Command& chosen);
 void AddDedupCommands(CLI::App& app, Command& chosen);
 void AddDedupHistoryCommands(CLI::App& group, Command& chosen);  // of the group "dedup"
+void AddClassifyCommands(CLI::App& app, Command& chosen);
 void AddCollectCommands(CLI::App& app, Command& chosen);
 
 }  // namespace winnow::app

@@ -33,6 +33,7 @@ int Run(int argc, char** argv) {
   AddImportCommand(app, chosen);
   AddFeedCommands(app, chosen);
   AddDedupCommands(app, chosen);
+  AddClassifyCommands(app, chosen);
   AddCollectCommands(app, chosen);
   AddMigrateCommand(app, chosen);
   AddCheckConfigCommand(app, chosen);

@@ -39,7 +39,8 @@ constexpr pg::Statement kPart{
 
 constexpr pg::Statement kPutComments{
     "classification.put_comments",
-    "WITH sent AS (SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], "
+    "WITH sent AS (SELECT u.id, u.alias, u.parent, u.body, u.hash, u.published, u.updated "
+    "FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], "
     "  $6::bigint[], $7::timestamptz[], $8::timestamptz[]) "
     "  AS u(id, alias, parent, body, hash, published, updated)), "
     "old AS (SELECT s.id, c.content_hash FROM sent s CROSS JOIN LATERAL "

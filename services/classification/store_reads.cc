@@ -19,16 +19,22 @@ namespace {
   "coalesce(v.overridden, FALSE), c.sort_time, c.number"
 constexpr int kResolvedColumns = 14;
 
+#define WINNOW_VERDICT_COLUMNS                                                    \
+  "x.comment, x.status, x.resolved, x.failure, x.source, x.overridden, x.score, " \
+  "x.content_hash, x.sort_time, x.reason"
+#define WINNOW_COMMENT_COLUMNS "y.number, y.id, y.content_hash, y.sort_time"
 #define WINNOW_OVERRIDE                                                      \
   "LEFT JOIN LATERAL (SELECT reason, actor FROM classification.overrides x " \
   "  WHERE x.comment = c.number AND v.overridden LIMIT 1) o ON TRUE "
-#define WINNOW_VERDICT                                          \
-  "LEFT JOIN LATERAL (SELECT * FROM classification.verdicts x " \
+#define WINNOW_VERDICT                                \
+  "LEFT JOIN LATERAL (SELECT " WINNOW_VERDICT_COLUMNS \
+  " FROM classification.verdicts x "                  \
   "  WHERE x.run = r.id AND x.comment = c.number LIMIT 1) v ON TRUE "
-#define WINNOW_RUN(run)                                      \
-  "(SELECT number, active_run FROM classification.videos "   \
-  "  WHERE namespace = $1 AND video_id = $2) w "             \
-  "CROSS JOIN LATERAL (SELECT * FROM classification.runs x " \
+#define WINNOW_RUN(run)                                                                 \
+  "(SELECT number, active_run FROM classification.videos "                              \
+  "  WHERE namespace = $1 AND video_id = $2) w "                                        \
+  "CROSS JOIN LATERAL (SELECT x.id, x.classifier, x.model, x.policy, x.policy_version " \
+  "FROM classification.runs x "                                                         \
   "  WHERE x.id = " run " AND x.video = w.number LIMIT 1) r "
 
 constexpr pg::Statement kGet{
@@ -40,28 +46,29 @@ constexpr pg::Statement kGet{
     "LEFT JOIN LATERAL (SELECT min(x.number) AS number, count(*) AS n "
     "  FROM (SELECT number FROM classification.comments "
     "  WHERE video = w.number AND alias = u.id LIMIT 2) x) a ON i.number IS NULL "
-    "CROSS JOIN LATERAL (SELECT * FROM classification.comments "
-    "  WHERE number = coalesce(i.number, a.number) LIMIT 1) c "
+    "CROSS JOIN LATERAL (SELECT " WINNOW_COMMENT_COLUMNS " FROM classification.comments y "
+    "  WHERE y.number = coalesce(i.number, a.number) LIMIT 1) c "
     WINNOW_VERDICT WINNOW_OVERRIDE};
 
 #define WINNOW_LIST(key, order) \
-  "SELECT r.id, p.comment, " WINNOW_RESOLVED " FROM "                                      \
+  "SELECT r.id, v.comment, " WINNOW_RESOLVED " FROM "                                      \
   WINNOW_RUN("CASE WHEN $3::bigint = 0 THEN w.active_run ELSE $3::bigint END")             \
-  "LEFT JOIN LATERAL (SELECT x.* FROM classification.verdicts x WHERE x.run = r.id "       \
+  "LEFT JOIN LATERAL (SELECT " WINNOW_VERDICT_COLUMNS \
+  " FROM classification.verdicts x WHERE x.run = r.id " \
   "  AND x.resolved = $4::smallint AND " key " < ($5, $6::bigint) "                        \
-  "  ORDER BY " order " LIMIT $7) p ON TRUE "                                              \
-  "LEFT JOIN LATERAL (SELECT p.*) v ON TRUE "                                              \
-  "LEFT JOIN LATERAL (SELECT * FROM classification.comments y "                            \
-  "  WHERE y.number = p.comment LIMIT 1) c ON TRUE " WINNOW_OVERRIDE
+  "  ORDER BY " order " LIMIT $7) v ON TRUE "                                              \
+  "LEFT JOIN LATERAL (SELECT " WINNOW_COMMENT_COLUMNS \
+  " FROM classification.comments y " \
+  "  WHERE y.number = v.comment LIMIT 1) c ON TRUE " WINNOW_OVERRIDE
 
 constexpr pg::Statement kNewest{
     "classification.list_newest",
     WINNOW_LIST("(x.sort_time, x.comment)",
-                "x.sort_time DESC, x.comment DESC") "ORDER BY p.sort_time DESC, p.comment DESC"};
+                "x.sort_time DESC, x.comment DESC") "ORDER BY v.sort_time DESC, v.comment DESC"};
 constexpr pg::Statement kHighest{
     "classification.list_highest",
     WINNOW_LIST("(x.score, x.comment)",
-                "x.score DESC, x.comment DESC") "ORDER BY p.score DESC, p.comment DESC"};
+                "x.score DESC, x.comment DESC") "ORDER BY v.score DESC, v.comment DESC"};
 
 constexpr pg::Statement kCount{
     "classification.count",
@@ -71,19 +78,20 @@ constexpr pg::Statement kCount{
     "JOIN classification.runs r ON r.id = w.active_run "
     "WHERE w.namespace = $1 AND w.video_id = $2"};
 
-constexpr pg::Statement kExport{
-    "classification.export",
-    "SELECT r.id, c.number, " WINNOW_RESOLVED " FROM "
-    WINNOW_RUN("CASE WHEN $3::bigint = 0 THEN w.active_run ELSE $3::bigint END")
-    "LEFT JOIN LATERAL (SELECT * FROM classification.comments y WHERE y.video = w.number "
-    "  AND y.id > $4 ORDER BY y.id LIMIT $5) c ON TRUE "
-    WINNOW_VERDICT WINNOW_OVERRIDE "ORDER BY c.id"};
+constexpr pg::Statement kExport{"classification.export",
+                                "SELECT r.id, c.number, " WINNOW_RESOLVED " FROM " WINNOW_RUN(
+                                    "CASE WHEN $3::bigint = 0 THEN w.active_run ELSE $3::bigint "
+                                    "END") "LEFT JOIN LATERAL (SELECT " WINNOW_COMMENT_COLUMNS
+                                           " FROM classification.comments y WHERE y.video = "
+                                           "w.number "
+                                           "  AND y.id > $4 ORDER BY y.id LIMIT $5) c ON "
+                                           "TRUE " WINNOW_VERDICT WINNOW_OVERRIDE "ORDER BY c.id"};
 
 constexpr pg::Statement kConflicts{
     "classification.conflicts",
     "SELECT r.id, c.number, " WINNOW_RESOLVED " FROM " WINNOW_RUN("w.active_run")
     "JOIN classification.overrides k ON k.video = w.number "
-    "CROSS JOIN LATERAL (SELECT * FROM classification.comments y "
+    "CROSS JOIN LATERAL (SELECT " WINNOW_COMMENT_COLUMNS " FROM classification.comments y "
     "  WHERE y.number = k.comment AND y.id > $3 LIMIT 1) c "
     WINNOW_VERDICT WINNOW_OVERRIDE
     "WHERE v.status IS NOT NULL AND v.status <> v.resolved ORDER BY c.id LIMIT $4"};

@@ -48,7 +48,8 @@ constexpr pg::Statement kReadVerdicts{
     "classification.lock_verdicts",
     "SELECT v.comment, coalesce(v.status, 0), coalesce(v.resolved, 0), v.failure, v.overridden, "
     "v.content_hash FROM unnest($2::bigint[]) AS u(comment) CROSS JOIN LATERAL "
-    "(SELECT * FROM classification.verdicts x WHERE x.run = $1 AND x.comment = u.comment "
+    "(SELECT x.comment, x.status, x.resolved, x.failure, x.overridden, x.content_hash "
+    "FROM classification.verdicts x WHERE x.run = $1 AND x.comment = u.comment "
     " FOR UPDATE) v"};
 
 constexpr pg::Statement kWriteVerdicts{

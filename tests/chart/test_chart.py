@@ -120,7 +120,8 @@ def test_winnow_accepts_the_configuration(values: tuple[str, ...], tmp_path: Pat
 
 def test_each_target_has_a_deployment_a_service_and_a_budget() -> None:
     manifests = render(())
-    names = {"w-winnow-collector", "w-winnow-dedup", "w-winnow-newsfeed"}
+    targets = ("collector", "dedup", "newsfeed", "classification")
+    names = {f"w-winnow-{target}" for target in targets}
     for kind in ("Deployment", "Service", "PodDisruptionBudget"):
         assert {m["metadata"]["name"] for m in of_kind(manifests, kind)} == names, kind
     for service in of_kind(manifests, "Service"):

@@ -21,6 +21,7 @@ SERVICES = {
     "winnow.collector.v1.CollectorService",
     "winnow.dedup.v1.DedupService",
     "winnow.newsfeed.v1.NewsFeedService",
+    "winnow.classification.v1.ClassificationService",
 }
 
 

@@ -72,7 +72,8 @@ TEST(ParseComments, ReadsListsOfPagesAndMergedItems) {
 
 TEST(ParseComments, ReadsNestedComments) {
   const Parsed parsed = Parse(R"([{"comment_id": "z12a", "author_id": null, "content": "hi",
-      "replies": [{"comment_id": "z12a.b", "content": "re"}]}, {"comment_id": "_c", "content": 5}])");
+      "replies": [{"comment_id": "z12a.b", "content": "re"}]},
+      {"comment_id": "_c", "content": 5}])");
   ASSERT_TRUE(parsed.status.ok()) << parsed.status;
   EXPECT_EQ(parsed.report.shape, Shape::kNested);
   EXPECT_THAT(parsed.ids(), ElementsAre("z12a", "z12a.b", "_c"));
@@ -92,7 +93,8 @@ TEST(ParseComments, ReadsJsonl) {
 
 TEST(ParseComments, ReadsFlatRows) {
   const Parsed parsed = Parse(
-      R"([{"id":"a","videoId":"v","parentId":null,"text":"x"},{"id":"b","videoId":"v","parentId":"a","text":"y"}])");
+      R"([{"id":"a","videoId":"v","parentId":null,"text":"x"},
+          {"id":"b","videoId":"v","parentId":"a","text":"y"}])");
   EXPECT_EQ(parsed.report.shape, Shape::kFlat);
   ASSERT_EQ(parsed.comments.size(), 2u);
   EXPECT_EQ(parsed.comments[1].parent_id, "a");

@@ -304,9 +304,9 @@ TEST(CheckConfig, AllViolationsAreListed) {
 }
 
 TEST(CheckConfig, TargetsAreKnownAndListedOnce) {
-  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "dedup", "newsfeed"]})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "dedup", "newsfeed", "classification"]})"), IsEmpty());
   EXPECT_THAT(CheckLines(R"({"targets": ["all", "polling"]})"),
-              ElementsAre(HasSubstr("targets[1]: must be all, collector, dedup or newsfeed"),
+              ElementsAre(HasSubstr("targets[1]: must be all, collector, dedup, newsfeed or"),
                           HasSubstr("targets: has \"all\" beside others")));
   EXPECT_THAT(CheckLines(R"({"targets": ["all", "all"]})"),
               ElementsAre(HasSubstr("targets[1]: is listed twice"), HasSubstr("beside others")));

@@ -40,7 +40,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- get (dict
   "collector" "winnow.collector.v1.CollectorService"
   "dedup" "winnow.dedup.v1.DedupService"
-  "newsfeed" "winnow.newsfeed.v1.NewsFeedService") . -}}
+  "newsfeed" "winnow.newsfeed.v1.NewsFeedService"
+  "classification" "winnow.classification.v1.ClassificationService") . -}}
 {{- end -}}
 
 {{/* winnow.config.v1.Config of all pods; the target comes by flag. */}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
+from winnow.classification_client import ClassificationClient
 from winnow.collector_client import CollectorClient
 from winnow.connection import DEFAULT_TIMEOUT, Connection, Tls, open_channel
 from winnow.dedup_client import DedupClient
@@ -22,6 +23,7 @@ class Winnow:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.classification = ClassificationClient(connection)
         self.collector = CollectorClient(connection)
         self.dedup = DedupClient(connection)
         self.newsfeed = NewsFeedClient(connection)

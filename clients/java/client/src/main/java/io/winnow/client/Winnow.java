@@ -30,6 +30,7 @@ public final class Winnow implements AutoCloseable {
   private static final int MAX_MESSAGE_BYTES = 64 << 20;
 
   private final ManagedChannel channel;
+  private final ClassificationClient classification;
   private final CollectorClient collector;
   private final DedupClient dedup;
   private final NewsFeedClient newsFeed;
@@ -38,6 +39,7 @@ public final class Winnow implements AutoCloseable {
     Connection connection =
         new Connection(channel, builder.timeout, builder.retry, builder.token);
     this.channel = channel;
+    this.classification = new ClassificationClient(connection);
     this.collector = new CollectorClient(connection);
     this.dedup = new DedupClient(connection);
     this.newsFeed = new NewsFeedClient(connection);
@@ -51,6 +53,10 @@ public final class Winnow implements AutoCloseable {
   /** A client to be configured. */
   public static Builder builder(String address) {
     return new Builder(address);
+  }
+
+  public ClassificationClient classification() {
+    return classification;
   }
 
   public CollectorClient collector() {

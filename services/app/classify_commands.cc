@@ -1,0 +1,328 @@
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "services/app/command.h"
+#include "services/app/exit_code.h"
+#include "services/app/print.h"
+#include "services/app/remote.h"
+#include "winnow/classification/v1/classification_service.grpc.pb.h"
+
+namespace winnow::app {
+namespace {
+
+using namespace classification::v1;  // NOLINT(google-build-using-namespace): this file's subject
+using Stub = ClassificationService::Stub;
+
+constexpr size_t kPart = size_t{8} << 20;
+constexpr int kTexts = 500;
+
+struct ClassifyOptions {
+  RemoteOptions remote;
+  std::string ns;
+  std::string video;
+  std::string file = "-";
+  std::string policy;
+  std::string classifier;
+  std::string status = "filtered";
+  std::string order = "newest";
+  int explain = 0;
+  int count = 20;
+  int64_t run = 0;
+  int64_t base = 0;
+  bool activate = false;
+  bool json = false;
+};
+
+template <class Request, class Response>
+StatusOr<Response> Call(const Remote& remote, Stub& stub,
+                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                     Response*),
+                        const Request& request) {
+  Response response;
+  grpc::ClientContext context;
+  remote.PrepareCall(context);
+  WINNOW_RETURN_IF_ERROR(ToStatus((stub.*method)(&context, request, &response)));
+  return response;
+}
+
+// "FILTERED" of COMMENT_STATUS_FILTERED, "none" of no status.
+std::string Show(CommentStatus status) {
+  return status == COMMENT_STATUS_UNSPECIFIED ? "none" : CommentStatus_Name(status).substr(15);
+}
+
+StatusOr<std::string> ReadAll(const std::string& file) {
+  if (file == "-") {
+    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return InvalidField("file", "cannot be read: " + file);
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+// A video's statuses share one word with the API's: "filtered", "content_suggestion", "normal".
+StatusOr<CommentStatus> ToCommentStatus(std::string name) {
+  for (char& c : name) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+  CommentStatus status = COMMENT_STATUS_UNSPECIFIED;
+  if (CommentStatus_Parse("COMMENT_STATUS_" + name, &status)) return status;
+  return InvalidField("status", "must be normal, filtered or content_suggestion");
+}
+
+void PrintRun(const Run& run) {
+  std::cout << "run " << run.id() << " of " << run.video_id() << ": "
+            << RunState_Name(run.state()).substr(10) << (run.is_active() ? ", active" : "") << ", "
+            << run.classified_count() << " of " << run.input_count() << " classified, "
+            << run.failed_count() << " failed, " << run.call_count() << " calls, cost "
+            << run.cost_micros() << " (" << run.model() << ", " << run.policy() << ")";
+  if (run.pause_reason() != FAILURE_KIND_UNSPECIFIED) {
+    std::cout << ", paused for " << FailureKind_Name(run.pause_reason()).substr(13);
+  }
+  std::cout << std::endl;
+}
+
+int PrintVerdicts(const ClassifyOptions& options, const ClassifyTextsRequest& request,
+                  const ClassifyTextsResponse& response) {
+  for (int i = 0; i < response.verdicts_size(); ++i) {
+    const TextVerdict& verdict = response.verdicts(i);
+    if (options.json) {
+      if (PrintJson(verdict) != kOk) return kFailed;
+      continue;
+    }
+    std::cout << Show(verdict.status());
+    if (!verdict.reason().empty()) std::cout << " (" << verdict.reason() << ")";
+    std::cout << "  " << request.texts(i) << '\n';
+    for (const NgramWeight& one : verdict.ngrams()) {
+      std::cout << "    " << (one.weight() < 0 ? "" : "+") << one.weight() << "  \"" << one.ngram()
+                << "\"\n";
+    }
+  }
+  return kOk;
+}
+
+int RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
+  const auto all = ReadAll(options.file);
+  if (!all.ok()) return Fail(all.status());
+  auto remote = Remote::Connect(options.remote);
+  if (!remote.ok()) return Fail(remote.status());
+  const auto stub = ClassificationService::NewStub(remote->channel());
+  for (size_t begin = 0; begin < all->size() && !interrupt.requested();) {
+    ClassifyTextsRequest request;
+    request.set_namespace_(options.ns);
+    request.set_policy(options.policy);
+    request.set_explain(options.explain);
+    while (begin < all->size() && request.texts_size() < kTexts) {
+      const size_t end = std::min(all->find('\n', begin), all->size());
+      if (end > begin) request.add_texts(all->substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (request.texts().empty()) break;
+    const auto response = Call(*remote, *stub, &Stub::ClassifyTexts, request);
+    if (!response.ok()) return Fail(response.status());
+    const int printed = PrintVerdicts(options, request, *response);
+    if (printed != kOk) return printed;
+  }
+  return interrupt.requested() ? kInterrupted : kOk;
+}
+
+void PrintImport(const ImportCommentsResponse& imported) {
+  std::cout << CommentShape_Name(imported.shape()).substr(14) << ": " << imported.created()
+            << " new, " << imported.updated() << " edited, " << imported.unchanged() << " known, "
+            << imported.duplicates() << " twice, " << imported.skipped_count() << " skipped, "
+            << imported.missing_replies() << " replies missing\n";
+  for (const SkippedComment& skipped : imported.skipped()) {
+    std::cout << "  skipped " << skipped.position() << " " << skipped.comment_id() << ": "
+              << skipped.why() << '\n';
+  }
+}
+
+// Sends a dump in parts; the last one's answer tells of the whole.
+StatusOr<ImportCommentsResponse> SendDump(const ClassifyOptions& options, const std::string& raw,
+                                          const Remote& remote, Stub& stub) {
+  const size_t parts = std::max<size_t>(1, (raw.size() + kPart - 1) / kPart);
+  ImportCommentsResponse response;
+  for (size_t part = 0; part < parts; ++part) {
+    ImportCommentsRequest request;
+    request.set_namespace_(options.ns);
+    request.set_video_id(options.video);
+    request.set_raw(raw.substr(part * kPart, kPart));
+    if (parts > 1) {
+      request.set_upload_id("cli-" + std::to_string(std::hash<std::string>()(raw)));
+      request.set_part(static_cast<int>(part));
+      request.set_has_more(part + 1 < parts);
+    }
+    WINNOW_ASSIGN_OR_RETURN(response, Call(remote, stub, &Stub::ImportComments, request));
+  }
+  return response;
+}
+
+int WatchToItsEnd(const Remote& remote, Stub& stub, int64_t run, bool json,
+                  const Interrupt& interrupt) {
+  grpc::ClientContext context;
+  remote.PrepareStream(context);
+  WatchRunRequest request;
+  request.set_run_id(run);
+  const auto stream = stub.WatchRun(&context, request);
+  WatchRunResponse response;
+  while (stream->Read(&response)) {
+    if (interrupt.requested()) context.TryCancel();
+    if (json) {
+      if (PrintJson(response.run()) != kOk) return kFailed;
+    } else {
+      PrintRun(response.run());
+    }
+  }
+  const Status ended = ToStatus(stream->Finish());
+  if (interrupt.requested()) return kInterrupted;
+  if (!ended.ok()) return Fail(ended);
+  return response.run().state() == RUN_STATE_COMPLETE ? kOk : kFailed;
+}
+
+int RunImport(const ClassifyOptions& options, const Interrupt& interrupt) {
+  const auto raw = ReadAll(options.file);
+  if (!raw.ok()) return Fail(raw.status());
+  auto remote = Remote::Connect(options.remote);
+  if (!remote.ok()) return Fail(remote.status());
+  const auto stub = ClassificationService::NewStub(remote->channel());
+  const auto imported = SendDump(options, *raw, *remote, *stub);
+  if (!imported.ok()) return Fail(imported.status());
+  PrintImport(*imported);
+  StartRunRequest request;
+  request.set_namespace_(options.ns);
+  request.set_video_id(options.video);
+  request.set_classifier(options.classifier);
+  request.set_policy(options.policy);
+  request.set_activate(true);
+  const auto started = Call(*remote, *stub, &Stub::StartRun, request);
+  if (!started.ok()) return Fail(started.status());
+  return WatchToItsEnd(*remote, *stub, started->run().id(), options.json, interrupt);
+}
+
+int RunWatch(const ClassifyOptions& options, const Interrupt& interrupt) {
+  auto remote = Remote::Connect(options.remote);
+  if (!remote.ok()) return Fail(remote.status());
+  const auto stub = ClassificationService::NewStub(remote->channel());
+  return WatchToItsEnd(*remote, *stub, options.run, options.json, interrupt);
+}
+
+int RunDiff(const ClassifyOptions& options, const Interrupt& interrupt) {
+  auto remote = Remote::Connect(options.remote);
+  if (!remote.ok()) return Fail(remote.status());
+  const auto stub = ClassificationService::NewStub(remote->channel());
+  CompareRunsRequest request;
+  request.set_run_id(options.run);
+  request.set_base_run_id(options.base);
+  request.set_page_size(1000);
+  do {
+    const auto page = Call(*remote, *stub, &Stub::CompareRuns, request);
+    if (!page.ok()) return Fail(page.status());
+    if (options.json) {
+      if (PrintJson(*page) != kOk) return kFailed;
+    } else {
+      for (const ConfusionCell& cell : page->matrix()) {
+        std::cout << cell.count() << "  " << Show(cell.base_status()) << " -> "
+                  << Show(cell.status()) << '\n';
+      }
+      for (const ChangedVerdict& change : page->changes()) {
+        std::cout << change.comment_id() << "  " << Show(change.base_status()) << " -> "
+                  << Show(change.status()) << '\n';
+      }
+    }
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty() && !interrupt.requested());
+  return interrupt.requested() ? kInterrupted : kOk;
+}
+
+int RunList(const ClassifyOptions& options) {
+  const auto status = ToCommentStatus(options.status);
+  if (!status.ok()) return Fail(status.status());
+  auto remote = Remote::Connect(options.remote);
+  if (!remote.ok()) return Fail(remote.status());
+  const auto stub = ClassificationService::NewStub(remote->channel());
+  ListClassificationsRequest request;
+  request.set_namespace_(options.ns);
+  request.set_video_id(options.video);
+  request.set_status(*status);
+  request.set_order(options.order == "score" ? CLASSIFICATION_ORDER_HIGHEST_SCORE
+                                             : CLASSIFICATION_ORDER_NEWEST);
+  request.set_page_size(options.count);
+  const auto page = Call(*remote, *stub, &Stub::ListClassifications, request);
+  if (!page.ok()) return Fail(page.status());
+  if (options.json) return PrintJson(*page);
+  for (const Classification& one : page->classifications()) {
+    std::cout << ShortTime(one.publish_time()) << "  " << one.comment_id() << "  " << one.score()
+              << "  " << one.reason() << '\n';
+  }
+  if (page->classifications().empty()) std::cout << "none\n";
+  return kOk;
+}
+
+CLI::App* AddVerb(CLI::App& group, Command& chosen, const char* name, const char* what,
+                  const std::shared_ptr<ClassifyOptions>& options,
+                  std::function<int(const ClassifyOptions&, const Interrupt&)> run) {
+  CLI::App* verb = group.add_subcommand(name, what);
+  verb->add_option("--namespace", options->ns, "namespace (default: \"default\")");
+  verb->add_flag("--json", options->json, "print the API's JSON");
+  AddRemoteOptions(*verb, options->remote);
+  verb->callback([options, run = std::move(run), &chosen] {
+    chosen = [options, run](const Interrupt& interrupt) { return run(*options, interrupt); };
+  });
+  return verb;
+}
+
+}  // namespace
+
+void AddClassifyCommands(CLI::App& app, Command& chosen) {
+  CLI::App* group = app.add_subcommand("classify", "classify comments and read verdicts");
+  group->require_subcommand(1);
+
+  auto options = std::make_shared<ClassifyOptions>();
+  CLI::App* texts =
+      AddVerb(*group, chosen, "texts", "one verdict a line of a file or stdin", options, RunTexts);
+  texts->footer("Example:\n  echo 'please make a video about trains' | winnow classify texts");
+  texts->add_option("file", options->file, "a file of one text a line; - is standard input");
+  texts->add_option("--policy", options->policy, "policy (default: \"default\")");
+  texts->add_option("--explain", options->explain, "n-grams that weighed most")
+      ->check(CLI::Range(0, 20));
+
+  options = std::make_shared<ClassifyOptions>();
+  CLI::App* import =
+      AddVerb(*group, chosen, "import", "import a dump of comments, classify it, activate the run",
+              options, RunImport);
+  import->footer("Example:\n  winnow classify import comments.json --video PLo9u5Mm5TA");
+  import->add_option("file", options->file, "a dump of any known shape; - is standard input");
+  import->add_option("--video", options->video, "the video")->required();
+  import->add_option("--classifier", options->classifier, "embedded (default) or llm");
+  import->add_option("--policy", options->policy, "policy (default: \"default\")");
+
+  options = std::make_shared<ClassifyOptions>();
+  AddVerb(*group, chosen, "watch", "follow a run to its end", options, RunWatch)
+      ->add_option("run", options->run, "id of the run")
+      ->required();
+
+  options = std::make_shared<ClassifyOptions>();
+  CLI::App* diff =
+      AddVerb(*group, chosen, "diff", "what two runs judge differently", options, RunDiff);
+  diff->add_option("base", options->base, "id of the run before")->required();
+  diff->add_option("run", options->run, "id of the run after")->required();
+
+  options = std::make_shared<ClassifyOptions>();
+  CLI::App* list = AddVerb(*group, chosen, "list", "comments of a status", options,
+                           [](const ClassifyOptions& o, const Interrupt&) { return RunList(o); });
+  list->footer("Example:\n  winnow classify list --video PLo9u5Mm5TA --status filtered --count 5");
+  list->add_option("--video", options->video, "the video")->required();
+  list->add_option("--status", options->status, "normal, filtered or content_suggestion")
+      ->capture_default_str();
+  list->add_option("--order", options->order, "newest or score")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"newest", "score"}));
+  list->add_option("--count", options->count, "comments")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+}
+
+}  // namespace winnow::app
