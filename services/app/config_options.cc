@@ -10,7 +10,9 @@ namespace winnow::app {
 
 void AddConfigOptions(CLI::App& command, ConfigOptions& options) {
   command.add_option("--config", options.file, "JSON file (protos/winnow/config/v1/config.proto)");
-  command.add_option("--target", options.targets, "all, or some of collector, dedup, newsfeed, classification")
+  command
+      .add_option("--target", options.targets,
+                  "all, or some of collector, dedup, newsfeed, classification")
       ->delimiter(',');
   command.add_option("--listen", options.listen,
                      "gRPC address HOST:PORT (default 127.0.0.1:7400; port 0: any free one)");

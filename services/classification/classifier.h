@@ -24,6 +24,8 @@ class Classifier {
  public:
   virtual ~Classifier() = default;
   virtual size_t batch_size() const = 0;
+  // Whether judging costs so much that what another run said is taken over.
+  virtual bool costs() const { return false; }
   // `budget_micros`: what the run may still cost; negative: no limit. Stops early when `stop`.
   virtual Judged Judge(const Decider& decider, std::span<const Comment> comments,
                        int64_t budget_micros, const std::function<bool()>& stop) = 0;

@@ -123,7 +123,7 @@ StatusOr<v1::DeleteVideoResponse> Handlers::DeleteVideo(const rpc::CallContext& 
   WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
   WINNOW_ASSIGN_OR_RETURN(const int64_t comments,
                           store_.DeleteVideo(call.deadline, key, call.caller));
-  options_.video_changed(key);
+  options_.video_deleted(key);
   v1::DeleteVideoResponse response;
   response.set_comment_count(comments);
   return response;

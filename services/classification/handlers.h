@@ -27,6 +27,7 @@ class Handlers {
     std::function<StatusOr<std::string>(Deadline, const std::string& key)> read_redis;
     std::function<void()> run_started = [] {};  // wakes the workers
     std::function<void(const VideoKey&)> video_changed = [](const VideoKey&) {};
+    std::function<void(const VideoKey&)> video_deleted = [](const VideoKey&) {};
   };
   Handlers(Store& store, Policies& policies, Watches& watches, VerdictMetrics& metrics,
            Options options)

@@ -36,7 +36,7 @@ Status CheckStart(const v1::StartRunRequest& request, const std::vector<std::str
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (!classifier.empty() && !Contains(classifiers, classifier)) {
     return FailedPrecondition("classifier " + classifier +
-                              " is not set up: see classification.llm of the configuration");
+                              " is not set up on this server");
   }
   return OkStatus();
 }
@@ -228,7 +228,10 @@ StatusOr<v1::IngestVerdictsResponse> Handlers::Ingest(const rpc::CallContext& ca
   response.set_already_known(written.known);
   response.set_missing_count(written.missing);
   if (written.complete) options_.run_started();  // to be activated
-  if (run.active) options_.video_changed(run.video);
+  if (run.active) {
+    WINNOW_RETURN_IF_ERROR(store_.RaiseRevision(deadline, run.video));
+    options_.video_changed(run.video);
+  }
   return response;
 }
 

@@ -2,7 +2,9 @@
 
 #include "services/classification/handlers.h"
 #include "services/classification/worker.h"
+#include "services/classification/worker_projection.h"
 #include "services/platform/grpc/binder.h"
+#include "services/platform/log.h"
 #include "services/platform/timestamp.h"
 #include "services/platform/uuid.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"
@@ -120,10 +122,6 @@ Micros RetentionOf(const config::v1::Classification& config) {
   return config.has_retention() && retention.ok() ? *retention : std::chrono::days(30);
 }
 
-StatusOr<std::string> NoRedis(Deadline, const std::string&) {
-  return FailedPrecondition("no Redis is set up: send raw bytes");
-}
-
 struct State {
   explicit State(Platform& platform)
       : metrics(platform.metrics),
@@ -131,27 +129,53 @@ struct State {
               RetentionOf(platform.config.classification())),
         policies(store),
         watches(std::chrono::milliseconds(200)),
+        projection(platform.redis == nullptr
+                       ? nullptr
+                       : std::make_unique<Projection>(store, *platform.redis, platform.clock,
+                                                      platform.metrics)),
         worker(store, policies, metrics, WorkerOptions(platform)),
         handlers(store, policies, watches, metrics, HandlerOptions()),
         service(platform.runtime, handlers) {}
 
-  static Worker::Options WorkerOptions(Platform& platform) {
+  Worker::Options WorkerOptions(Platform& platform) {
     Worker::Options options;
     options.name = NewUuidV7(platform.clock.Now());
     options.classifiers = {{"embedded", std::make_shared<EmbeddedClassifier>()}};
+    options.video_changed = [this](const VideoKey&) { Changed(); };
+    options.video_deleted = [this](const VideoKey& video) { Deleted(video); };
     return options;
   }
   Handlers::Options HandlerOptions() {
     Handlers::Options options;
-    options.read_redis = NoRedis;
+    options.read_redis = [this](Deadline deadline, const std::string& key) {
+      return ReadRedis(deadline, key);
+    };
     options.run_started = [this] { worker.Wake(); };
+    options.video_changed = [this](const VideoKey&) { Changed(); };
+    options.video_deleted = [this](const VideoKey& video) { Deleted(video); };
     return options;
+  }
+
+  StatusOr<std::string> ReadRedis(Deadline deadline, const std::string& key) {
+    if (projection != nullptr) return projection->Read(deadline, key);
+    return FailedPrecondition("no Redis is set up (redis.url): send raw bytes");
+  }
+  void Changed() {
+    if (projection != nullptr) projection->Wake();
+  }
+  void Deleted(const VideoKey& video) {
+    if (projection == nullptr) return;
+    const Status removed = projection->Remove(video);
+    if (removed.ok()) return;
+    log::Warn("classification: a deleted video stays in Redis until its time is over",
+              {{"error", removed.ToString()}});
   }
 
   VerdictMetrics metrics;
   Store store;
   Policies policies;
   Watches watches;
+  std::unique_ptr<Projection> projection;  // null: no Redis
   Worker worker;
   Handlers handlers;
   Service service;
@@ -168,11 +192,13 @@ rpc::Target MakeClassificationTarget(Platform& platform) {
   target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
   target.start = [state = state.get()](rpc::Peers&) {
     state->watches.Start();
+    if (state->projection != nullptr) state->projection->Start();
     state->worker.Start();
     return OkStatus();
   };
   target.stop = [state = state.get()] {
     state->worker.Stop();
+    if (state->projection != nullptr) state->projection->Stop();
     state->watches.Stop();
   };
   target.state = std::move(state);

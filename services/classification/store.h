@@ -134,6 +134,21 @@ class Store {
   // Videos whose time is over, at most `limit`.
   StatusOr<std::vector<VideoKey>> ExpiredVideos(Deadline deadline, int limit);
 
+  // --- What Redis shows ---
+  struct Unprojected {
+    VideoKey key;
+    int64_t number = 0;
+    int64_t revision = 0;
+    Time expire_time;
+  };
+  // Videos whose projection is behind, at most `limit`.
+  StatusOr<std::vector<Unprojected>> UnprojectedVideos(Deadline deadline, int limit);
+  Status SetProjected(Deadline deadline, const Unprojected& video);
+  // All that have a projection get it anew.
+  Status ForgetProjections(Deadline deadline);
+  // What readers see of a run changed otherwise than by the calls below.
+  Status RaiseRevision(Deadline deadline, const VideoKey& key);
+
   // --- Runs ---
   StatusOr<Run> StartRun(Deadline deadline, const NewRun& run);
   StatusOr<Run> ResumeRun(Deadline deadline, const VideoKey& key, int64_t run);
@@ -153,6 +168,11 @@ class Store {
   // Input of the run without an outcome, after the comment `after`, by number.
   StatusOr<std::vector<Comment>> ReadResidue(Deadline deadline, const Lease& lease, int64_t after,
                                              int count);
+  // What another run of the video said of the same text by the same model and policy, by comment.
+  StatusOr<std::vector<CommentOutcome>> Reusable(Deadline deadline, const Lease& lease,
+                                                 std::span<const Comment> comments);
+  // FAILED_PRECONDITION when it is lost.
+  Status ExtendLease(Deadline deadline, const Lease& lease);
   // Writes outcomes under the lease, extends it and adds to cost. FAILED_PRECONDITION when the
   // lease is lost or the run ended: drop it.
   StatusOr<Written> WriteOutcomes(Deadline deadline, const Lease& lease,

@@ -15,7 +15,9 @@ constexpr pg::Statement kTouch{
     "classification.touch_video",
     "INSERT INTO classification.videos AS w (namespace, video_id, create_time, expire_time) "
     "VALUES ($1, $2, $3::timestamptz, $4::timestamptz) ON CONFLICT (namespace, video_id) "
-    "DO UPDATE SET expire_time = greatest(w.expire_time, excluded.expire_time) "
+    "DO UPDATE SET expire_time = greatest(w.expire_time, excluded.expire_time), "
+    "revision = w.revision + (w.revision > 0 "
+    "  AND excluded.expire_time > w.expire_time + interval '1 hour')::integer "
     "RETURNING number, active_run IS NULL"};
 constexpr pg::Statement kFirstRun{
     "classification.first_run",
@@ -66,6 +68,20 @@ constexpr pg::Statement kNewest{
     "classification.newest_comments",
     "SELECT number, id, body, content_hash FROM classification.comments "
     "WHERE video = $1 ORDER BY number DESC LIMIT $2"};
+
+constexpr pg::Statement kUnprojected{
+    "classification.unprojected_videos",
+    "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
+    "WHERE revision <> projected ORDER BY number LIMIT $1"};
+constexpr pg::Statement kSetProjected{
+    "classification.set_projected",
+    "UPDATE classification.videos SET projected = $2 WHERE number = $1"};
+constexpr pg::Statement kForgetProjections{
+    "classification.forget_projections",
+    "UPDATE classification.videos SET projected = -1 WHERE revision > 0"};
+constexpr pg::Statement kRaise{"classification.raise_revision",
+                               "UPDATE classification.videos SET revision = revision + 1 "
+                               "WHERE namespace = $1 AND video_id = $2"};
 
 constexpr pg::Statement kExpired{
     "classification.expired_videos",
@@ -183,6 +199,40 @@ StatusOr<int64_t> Store::DeleteVideo(Deadline deadline, const VideoKey& key,
     AddAudit(session, key.ns, {.video_id = key.video_id, .actor = actor, .action = "delete_video"},
              now);
     return video.comment_count;
+  });
+}
+
+StatusOr<std::vector<Store::Unprojected>> Store::UnprojectedVideos(Deadline deadline, int limit) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Unprojected>> {
+    std::vector<Unprojected> videos;
+    for (const pqxx::row& row : session.Execute(kUnprojected, limit)) {
+      videos.push_back({{row[0].as<std::string>(), row[1].as<std::string>()},
+                        row[2].as<int64_t>(),
+                        row[3].as<int64_t>(),
+                        pg::ToTime(row[4])});
+    }
+    return videos;
+  });
+}
+
+Status Store::SetProjected(Deadline deadline, const Unprojected& video) {
+  return writes_.Read(deadline, [&](pg::Session& session) {
+    session.Execute(kSetProjected, video.number, video.revision);
+    return OkStatus();
+  });
+}
+
+Status Store::ForgetProjections(Deadline deadline) {
+  return writes_.Read(deadline, [&](pg::Session& session) {
+    session.Execute(kForgetProjections);
+    return OkStatus();
+  });
+}
+
+Status Store::RaiseRevision(Deadline deadline, const VideoKey& key) {
+  return writes_.Read(deadline, [&](pg::Session& session) {
+    session.Execute(kRaise, key.ns, key.video_id);
+    return OkStatus();
   });
 }
 

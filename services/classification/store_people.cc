@@ -48,6 +48,10 @@ constexpr pg::Statement kShift{
     "UPDATE classification.runs SET n_normal = n_normal + $2, n_filtered = n_filtered + $3, "
     "n_suggestion = n_suggestion + $4 WHERE id = $1"};
 
+constexpr pg::Statement kRaise{
+    "classification.raise_revision_of",
+    "UPDATE classification.videos SET revision = revision + 1 WHERE number = $1"};
+
 constexpr pg::Statement kAppeal{
     "classification.create_appeal",
     "INSERT INTO classification.appeals AS a (video, comment, request_id, status, actor, note, "
@@ -149,6 +153,7 @@ std::map<int64_t, CommentStatus> SetOverrides(pg::Session& session, const VideoR
   session.Execute(kOverride, video.number, array, status, request.reason, request.actor, bulk, now);
   session.Execute(kResolve, video.number, array, status);
   Apply(session, shifts);
+  session.Execute(kRaise, video.number);
   return before;
 }
 
@@ -234,6 +239,7 @@ StatusOr<int64_t> Store::UndoOverrides(Deadline deadline, const VideoKey& key,
     session.Execute(kUnresolve, video.number, array);
     session.Execute(kDropOverrides, video.number, array);
     Apply(session, shifts);
+    session.Execute(kRaise, video.number);
     return static_cast<int64_t>(comments.size());
   });
 }

@@ -53,7 +53,8 @@ constexpr pg::Statement kSetState{
     "end_time = CASE WHEN $2::smallint = 5 THEN $4::timestamptz ELSE end_time END WHERE id = $1"};
 constexpr pg::Statement kPoint{
     "classification.point_to_run",
-    "UPDATE classification.videos SET active_run = nullif($2, 0), previous_run = nullif($3, 0) "
+    "UPDATE classification.videos SET active_run = nullif($2, 0), previous_run = nullif($3, 0), "
+    "revision = revision + 1 "
     "WHERE number = $1"};
 
 constexpr pg::Statement kToActivate{
@@ -87,21 +88,19 @@ constexpr pg::Statement kResidue{
     "WHERE c.video = $1 AND c.number > $3 AND c.number <= $4 "
     "AND v.status IS NULL AND coalesce(v.failure, 0) = 0 ORDER BY c.number LIMIT $5"};
 
-constexpr pg::Statement kMatrix{
-    "classification.compare_runs",
-    "SELECT coalesce(b.status, 0), coalesce(a.status, 0), count(*) "
-    "FROM (SELECT comment, status FROM classification.verdicts WHERE run = $1) a "
-    "FULL JOIN (SELECT comment, status FROM classification.verdicts WHERE run = $2) b "
-    "ON b.comment = a.comment GROUP BY 1, 2 ORDER BY 1, 2"};
-constexpr pg::Statement kChanges{
-    "classification.compare_changes",
-    "SELECT c.id, coalesce(b.status, 0), coalesce(a.status, 0) FROM classification.comments c "
-    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
-    "  WHERE run = $2 AND comment = c.number LIMIT 1) a ON TRUE "
-    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
-    "  WHERE run = $3 AND comment = c.number LIMIT 1) b ON TRUE "
-    "WHERE c.video = $1 AND c.id > $4 AND coalesce(a.status, 0) <> coalesce(b.status, 0) "
-    "ORDER BY c.id LIMIT $5"};
+constexpr pg::Statement kReusable{
+    "classification.reusable",
+    "SELECT u.comment, u.hash, v.status, v.source, v.score, v.reason "
+    "FROM unnest($5::bigint[], $6::bigint[]) AS u(comment, hash) CROSS JOIN LATERAL "
+    "(SELECT x.status, x.source, x.score, x.reason FROM classification.runs r "
+    " CROSS JOIN LATERAL (SELECT y.status, y.source, y.score, y.reason, y.content_hash "
+    "   FROM classification.verdicts y WHERE y.run = r.id AND y.comment = u.comment LIMIT 1) x "
+    " WHERE r.video = $1 AND r.model = $2 AND r.policy = $3 AND r.policy_version = $4 "
+    " AND x.status IS NOT NULL AND x.content_hash = u.hash ORDER BY r.id DESC LIMIT 1) v"};
+constexpr pg::Statement kExtendOnly{
+    "classification.extend_lease_only",
+    "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds' "
+    "WHERE id = $1 AND lease_epoch = $2 AND state = 2"};
 
 bool HasEnded(RunState state) {
   return state == RunState::kComplete || state == RunState::kCancelled;
@@ -297,6 +296,38 @@ StatusOr<std::vector<Comment>> Store::ReadResidue(Deadline deadline, const Lease
   });
 }
 
+StatusOr<std::vector<CommentOutcome>> Store::Reusable(Deadline deadline, const Lease& lease,
+                                                      std::span<const Comment> comments) {
+  pg::Array numbers, hashes;
+  for (const Comment& comment : comments) {
+    numbers.Add(comment.number);
+    hashes.Add(static_cast<int64_t>(comment.content_hash));
+  }
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<CommentOutcome>> {
+    std::vector<CommentOutcome> outcomes;
+    const Run& run = lease.run;
+    for (const pqxx::row& row : session.Execute(kReusable, lease.video, run.model, run.policy,
+                                                run.policy_version, numbers, hashes)) {
+      CommentOutcome one{row[0].as<int64_t>(), static_cast<uint64_t>(row[1].as<int64_t>()), {}};
+      one.outcome.status = static_cast<CommentStatus>(row[2].as<int>());
+      one.outcome.source = static_cast<Source>(row[3].as<int>());
+      one.outcome.score = row[4].as<float>();
+      one.outcome.reason = row[5].as<std::string>();
+      outcomes.push_back(std::move(one));
+    }
+    return outcomes;
+  });
+}
+
+Status Store::ExtendLease(Deadline deadline, const Lease& lease) {
+  return writes_.Read(deadline, [&](pg::Session& session) -> Status {
+    if (session.Execute(kExtendOnly, lease.run.id, lease.epoch).affected_rows() == 1) {
+      return OkStatus();
+    }
+    return FailedPrecondition("the run is not this worker's any more");
+  });
+}
+
 StatusOr<Written> Store::WriteOutcomes(Deadline deadline, const Lease& lease,
                                        std::span<const CommentOutcome> outcomes, int64_t calls,
                                        int64_t cost_micros) {
@@ -343,38 +374,6 @@ StatusOr<Written> Store::IngestOutcomes(Deadline deadline, int64_t run,
       if (one.comment <= locked.input_high) input.push_back(one);
     }
     return WriteRows(session, locked, input, now);
-  });
-}
-
-StatusOr<Comparison> Store::CompareRuns(Deadline deadline, int64_t run, int64_t base,
-                                        const std::string& after, int count, bool with_matrix) {
-  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Comparison> {
-    static constexpr pg::Statement kVideo{
-        "classification.videos_of_runs",
-        "SELECT id, video FROM classification.runs WHERE id IN ($1, $2) AND classifier <> ''"};
-    const pqxx::result videos = session.Execute(kVideo, run, base);
-    for (const int64_t id : {run, base}) {
-      bool found = false;
-      for (const pqxx::row& row : videos) found = found || row[0].as<int64_t>() == id;
-      if (!found) return NotFound("run", std::to_string(id));
-    }
-    const auto video = videos[0][1].as<int64_t>();
-    if (videos[videos.size() - 1][1].as<int64_t>() != video) {
-      return InvalidField("base_run_id", "is of another video");
-    }
-    Comparison comparison;
-    const auto status = [](const pqxx::field& field) {
-      return static_cast<CommentStatus>(field.as<int>());
-    };
-    if (with_matrix) {
-      for (const pqxx::row& row : session.Execute(kMatrix, run, base)) {
-        comparison.matrix.push_back({status(row[0]), status(row[1]), row[2].as<int64_t>()});
-      }
-    }
-    for (const pqxx::row& row : session.Execute(kChanges, video, run, base, after, count)) {
-      comparison.changes.push_back({row[0].as<std::string>(), status(row[1]), status(row[2])});
-    }
-    return comparison;
   });
 }
 

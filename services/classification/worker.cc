@@ -1,5 +1,7 @@
 #include "services/classification/worker.h"
 
+#include <set>
+
 #include "services/platform/log.h"
 
 namespace winnow::classification {
@@ -7,6 +9,7 @@ namespace {
 
 constexpr std::chrono::seconds kStepTime(20);
 constexpr std::chrono::minutes kSweepTime(5);
+constexpr std::chrono::seconds kBeat(10);  // a third of a lease
 constexpr int kSweepBatch = 100;
 
 Deadline In(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
@@ -21,6 +24,7 @@ Worker::Worker(Store& store, Policies& policies, VerdictMetrics& metrics, Option
 void Worker::Start() {
   threads_.emplace_back([this] { Loop(); });
   threads_.emplace_back([this] { SweepLoop(); });
+  threads_.emplace_back([this] { BeatLoop(); });
 }
 
 void Worker::Stop() {
@@ -53,6 +57,11 @@ bool Worker::WaitFor(std::chrono::milliseconds time) {
   return !stopping_;
 }
 
+bool Worker::Pause(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, time, [this] { return stopping_; });
+}
+
 void Worker::Loop() {
   while (!stopping()) {
     ActivateComplete();
@@ -79,9 +88,11 @@ void Worker::Work(const Lease& lease) {
   int64_t after = 0;
   int64_t spent = lease.run.cost_micros;
   bool done = false;
+  SetLease(&lease);
   while (status.ok() && !done && !stopping()) {
     status = Step(lease, classifier, **decider, after, spent, done);
   }
+  SetLease(nullptr);
   if (status.ok() && done) return;
   if (!status.ok()) {
     log::Warn("classification: a run is left for another try",
@@ -98,10 +109,22 @@ void Worker::Work(const Lease& lease) {
 Status Worker::Step(const Lease& lease, Classifier& classifier, const Decider& decider,
                     int64_t& after, int64_t& spent, bool& done) {
   WINNOW_ASSIGN_OR_RETURN(
-      const std::vector<Comment> comments,
+      std::vector<Comment> comments,
       store_.ReadResidue(In(kStepTime), lease, after, static_cast<int>(classifier.batch_size())));
+  if (classifier.costs() && !comments.empty()) {
+    const int64_t last = comments.back().number;
+    WINNOW_ASSIGN_OR_RETURN(done, TakeOver(lease, comments));
+    if (done) return OkStatus();
+    if (comments.empty()) {
+      after = last;
+      return OkStatus();
+    }
+  }
   const int64_t left = lease.run.budget_micros == 0 ? -1 : lease.run.budget_micros - spent;
-  const Judged judged = classifier.Judge(decider, comments, left, [this] { return stopping(); });
+  const Judged judged = classifier.Judge(decider, comments, left, [this] {
+    const std::lock_guard lock(mutex_);
+    return stopping_ || lost_;
+  });
   std::vector<CommentOutcome> outcomes;
   for (size_t i = 0; i < judged.outcomes.size(); ++i) {
     const Outcome& outcome = judged.outcomes[i];
@@ -131,6 +154,41 @@ Status Worker::Step(const Lease& lease, Classifier& classifier, const Decider& d
   if (comments.empty() && after == 0) return Internal("a run without residue is not complete");
   if (comments.empty()) after = 0;  // from the beginning, once
   return OkStatus();
+}
+
+StatusOr<bool> Worker::TakeOver(const Lease& lease, std::vector<Comment>& comments) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<CommentOutcome> outcomes,
+                          store_.Reusable(In(kStepTime), lease, comments));
+  if (outcomes.empty()) return false;
+  WINNOW_ASSIGN_OR_RETURN(const Written written,
+                          store_.WriteOutcomes(In(kStepTime), lease, outcomes, 0, 0));
+  std::set<int64_t> taken;
+  for (const CommentOutcome& one : outcomes) taken.insert(one.comment);
+  std::erase_if(comments, [&](const Comment& one) { return taken.contains(one.number); });
+  if (written.complete) metrics_.RunEnded(RunState::kComplete);
+  return written.complete;
+}
+
+void Worker::SetLease(const Lease* lease) {
+  const std::lock_guard lock(mutex_);
+  held_ = lease == nullptr ? std::nullopt : std::optional<Lease>(*lease);
+  lost_ = false;
+}
+
+void Worker::BeatLoop() {
+  for (;;) {
+    std::optional<Lease> held;
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kBeat, [this] { return stopping_; })) return;
+      held = held_;
+    }
+    if (!held || store_.ExtendLease(In(kBeat), *held).code() != StatusCode::kFailedPrecondition) {
+      continue;  // while the store is away, writing outcomes tells
+    }
+    const std::lock_guard lock(mutex_);
+    if (held_ && held_->run.id == held->run.id && held_->epoch == held->epoch) lost_ = true;
+  }
 }
 
 void Worker::ActivateComplete() {
@@ -177,7 +235,7 @@ void Worker::Sweep() {
       log::Warn("classification: an expired video stays", {{"error", deleted.status().ToString()}});
       continue;
     }
-    options_.video_changed(key);
+    options_.video_deleted(key);
     log::Info("classification: a video expired", {{"comments", *deleted}});
   }
 }

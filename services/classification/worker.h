@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +27,7 @@ class Worker {
     std::chrono::milliseconds poll = std::chrono::milliseconds(1000);
     std::chrono::seconds sweep = std::chrono::seconds(60);
     std::function<void(const VideoKey&)> video_changed = [](const VideoKey&) {};
+    std::function<void(const VideoKey&)> video_deleted = [](const VideoKey&) {};
   };
   Worker(Store& store, Policies& policies, VerdictMetrics& metrics, Options options);
   ~Worker() { Stop(); }
@@ -34,6 +36,8 @@ class Worker {
   void Stop();
   // A run was started or completed: look now.
   void Wake();
+  // Passes time; false, at once, when the worker stops.
+  bool Pause(std::chrono::milliseconds time);
 
  private:
   void Loop();
@@ -43,6 +47,11 @@ class Worker {
   void Work(const Lease& lease);
   Status Step(const Lease& lease, Classifier& classifier, const Decider& decider, int64_t& after,
               int64_t& spent, bool& done);
+  // Writes what other runs said of the same texts; those comments leave the batch.
+  StatusOr<bool> TakeOver(const Lease& lease, std::vector<Comment>& comments);
+  // Extends the lease of the run that is worked on, so that a slow model does not lose it.
+  void BeatLoop();
+  void SetLease(const Lease* lease);
   void ActivateComplete();
   void Sweep();
   bool stopping() const;
@@ -58,6 +67,8 @@ class Worker {
   std::condition_variable changed_;
   bool stopping_ = false;
   bool woken_ = false;
+  std::optional<Lease> held_;
+  bool lost_ = false;  // the lease, since it was held
   std::vector<std::thread> threads_;
 };
 

@@ -304,7 +304,8 @@ TEST(CheckConfig, AllViolationsAreListed) {
 }
 
 TEST(CheckConfig, TargetsAreKnownAndListedOnce) {
-  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "dedup", "newsfeed", "classification"]})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "dedup", "newsfeed", "classification"]})"),
+              IsEmpty());
   EXPECT_THAT(CheckLines(R"({"targets": ["all", "polling"]})"),
               ElementsAre(HasSubstr("targets[1]: must be all, collector, dedup, newsfeed or"),
                           HasSubstr("targets: has \"all\" beside others")));

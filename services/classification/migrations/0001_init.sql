@@ -8,8 +8,11 @@ CREATE TABLE classification.videos (
   previous_run   bigint,
   create_time    timestamptz NOT NULL,
   expire_time    timestamptz NOT NULL,
+  revision       bigint NOT NULL DEFAULT 0,  -- of what readers see
+  projected      bigint NOT NULL DEFAULT 0,  -- of these, the one that Redis holds
   UNIQUE (namespace, video_id)
 );
+CREATE INDEX videos_to_project ON classification.videos (number) WHERE revision <> projected;
 CREATE INDEX videos_by_expiry ON classification.videos (expire_time);
 
 -- Raw bytes as they came, in parts. Only ever inserted and deleted.

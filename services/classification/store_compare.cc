@@ -1,0 +1,57 @@
+#include "services/classification/store.h"
+
+// What two runs of a video say differently.
+namespace winnow::classification {
+namespace {
+
+constexpr pg::Statement kMatrix{
+    "classification.compare_runs",
+    "SELECT coalesce(b.status, 0), coalesce(a.status, 0), count(*) "
+    "FROM (SELECT comment, status FROM classification.verdicts WHERE run = $1) a "
+    "FULL JOIN (SELECT comment, status FROM classification.verdicts WHERE run = $2) b "
+    "ON b.comment = a.comment GROUP BY 1, 2 ORDER BY 1, 2"};
+constexpr pg::Statement kChanges{
+    "classification.compare_changes",
+    "SELECT c.id, coalesce(b.status, 0), coalesce(a.status, 0) FROM classification.comments c "
+    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
+    "  WHERE run = $2 AND comment = c.number LIMIT 1) a ON TRUE "
+    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
+    "  WHERE run = $3 AND comment = c.number LIMIT 1) b ON TRUE "
+    "WHERE c.video = $1 AND c.id > $4 AND coalesce(a.status, 0) <> coalesce(b.status, 0) "
+    "ORDER BY c.id LIMIT $5"};
+
+}  // namespace
+
+StatusOr<Comparison> Store::CompareRuns(Deadline deadline, int64_t run, int64_t base,
+                                        const std::string& after, int count, bool with_matrix) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Comparison> {
+    static constexpr pg::Statement kVideo{
+        "classification.videos_of_runs",
+        "SELECT id, video FROM classification.runs WHERE id IN ($1, $2) AND classifier <> ''"};
+    const pqxx::result videos = session.Execute(kVideo, run, base);
+    for (const int64_t id : {run, base}) {
+      bool found = false;
+      for (const pqxx::row& row : videos) found = found || row[0].as<int64_t>() == id;
+      if (!found) return NotFound("run", std::to_string(id));
+    }
+    const auto video = videos[0][1].as<int64_t>();
+    if (videos[videos.size() - 1][1].as<int64_t>() != video) {
+      return InvalidField("base_run_id", "is of another video");
+    }
+    Comparison comparison;
+    const auto status = [](const pqxx::field& field) {
+      return static_cast<CommentStatus>(field.as<int>());
+    };
+    if (with_matrix) {
+      for (const pqxx::row& row : session.Execute(kMatrix, run, base)) {
+        comparison.matrix.push_back({status(row[0]), status(row[1]), row[2].as<int64_t>()});
+      }
+    }
+    for (const pqxx::row& row : session.Execute(kChanges, video, run, base, after, count)) {
+      comparison.changes.push_back({row[0].as<std::string>(), status(row[1]), status(row[2])});
+    }
+    return comparison;
+  });
+}
+
+}  // namespace winnow::classification
