@@ -35,8 +35,7 @@ Status CheckStart(const v1::StartRunRequest& request, const std::vector<std::str
   if (request.resume_run_id() < 0) violations.Add("resume_run_id", "must not be negative");
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (!classifier.empty() && !Contains(classifiers, classifier)) {
-    return FailedPrecondition("classifier " + classifier +
-                              " is not set up on this server");
+    return FailedPrecondition("classifier " + classifier + " is not set up on this server");
   }
   return OkStatus();
 }
