@@ -53,6 +53,7 @@ winnow_precompile(winnow_test_pch
   ${WINNOW_COMMON_HEADERS} <gmock/gmock.h> <grpcpp/grpcpp.h> <gtest/gtest.h>)
 # Tests need no speed of their own, and compile in half the time.
 set(WINNOW_TEST_OPTIONS -O0)
+target_link_libraries(winnow_test_pch PRIVATE GTest::gtest)  # its macros
 target_compile_options(winnow_test_pch PRIVATE ${WINNOW_TEST_OPTIONS})
 
 # winnow_own(<target>): a target of our own code.
