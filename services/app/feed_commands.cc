@@ -4,6 +4,8 @@
 #include <CLI/Validators.hpp>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "services/app/command.h"
 #include "services/app/exit_code.h"
@@ -25,6 +27,9 @@ struct FeedOptions {
   std::string item_namespace;
   std::string category;
   std::string page_token;
+  std::string keywords;
+  std::vector<std::string> sources;
+  std::vector<std::string> languages;
   int count = 20;
   bool json = false;
 };
@@ -43,6 +48,11 @@ ListArticlesRequest FirstRequest(const FeedOptions& options) {
   request.set_namespace_(options.item_namespace);
   request.set_category_id(options.category);
   request.set_page_token(options.page_token);
+  if (!options.keywords.empty()) request.mutable_filter()->set_keywords(options.keywords);
+  for (const std::string& source : options.sources) request.mutable_filter()->add_sources(source);
+  for (const std::string& language : options.languages) {
+    request.mutable_filter()->add_languages(language);
+  }
   return request;
 }
 
@@ -89,6 +99,10 @@ int RunScroll(const FeedOptions& options, const Interrupt& interrupt) {
 void AddFeedOptions(CLI::App& command, const std::shared_ptr<FeedOptions>& options) {
   command.add_option("--namespace", options->item_namespace, "namespace (default: \"default\")");
   command.add_option("--category", options->category, "only this category and those below it");
+  command.add_option("--keywords", options->keywords,
+                     "only articles with these keywords: 'a AND (b OR \"c d\") AND NOT e'");
+  command.add_option("--source", options->sources, "only of this source; may be repeated");
+  command.add_option("--language", options->languages, "only in this language; may be repeated");
   command.add_option("--page-token", options->page_token, "go on from here");
   command.add_flag("--json", options->json, "print the API's JSON");
   AddRemoteOptions(command, options->remote);
@@ -121,7 +135,9 @@ void AddFeedCommands(CLI::App& app, Command& chosen) {
 
   auto list_options = std::make_shared<FeedOptions>();
   CLI::App* list = feed->add_subcommand("list", "one page, newest first");
-  list->footer("Examples:\n  winnow feed list\n  winnow feed list --category ai --count 5 --json");
+  list->footer(
+      "Examples:\n  winnow feed list\n  winnow feed list --category ai --count 5 --json\n"
+      "  winnow feed list --keywords 'climate AND NOT advertisement' --language ko");
   list->add_option("--count", list_options->count, "articles")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));

@@ -65,6 +65,7 @@ std::shared_ptr<const EncodedArticle> Encode(StoredArticle article) {
   encoded->source = article.content.source;
   encoded->language = article.content.language;
   encoded->has_image = !article.content.thumbnail_url.empty();
+  encoded->terms = ToTerms(article.content.keywords, article.content.ai_tags);
   encoded->bytes = ToProto(std::move(article)).SerializeAsString();
   return encoded;
 }
@@ -76,6 +77,8 @@ std::shared_ptr<const EncodedArticle> Decode(std::string bytes) {
   encoded->source = article.source();
   encoded->language = article.language();
   encoded->has_image = !article.thumbnail_url().empty();
+  encoded->terms = ToTerms({article.keywords().begin(), article.keywords().end()},
+                           {article.ai_tags().begin(), article.ai_tags().end()});
   encoded->bytes = std::move(bytes);
   return encoded;
 }

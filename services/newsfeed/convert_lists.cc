@@ -44,6 +44,16 @@ std::optional<Time> CheckTime(bool is_set, const google::protobuf::Timestamp& ti
   return std::nullopt;
 }
 
+KeywordExpression CheckKeywords(const std::string& text, Violations& violations) {
+  if (text.empty()) return {};
+  StatusOr<KeywordExpression> expression = ParseKeywordExpression(text);
+  if (expression.ok()) return *std::move(expression);
+  for (const Violation& violation : ViolationsOf(expression.status())) {
+    violations.Add("filter.keywords", violation.description);
+  }
+  return {};
+}
+
 FeedFilter FromProto(const v1::ArticleFilter& sent, Violations& violations) {
   FeedFilter filter;
   filter.sources = CheckValues(sent.sources(), "filter.sources", kMaxSource, violations);
@@ -53,6 +63,7 @@ FeedFilter FromProto(const v1::ArticleFilter& sent, Violations& violations) {
                                        "filter.publish_time_from", violations);
   filter.publish_time_until = CheckTime(sent.has_publish_time_until(), sent.publish_time_until(),
                                         "filter.publish_time_until", violations);
+  filter.keywords = CheckKeywords(sent.keywords(), violations);
   if (filter.publish_time_from && filter.publish_time_until &&
       *filter.publish_time_from >= *filter.publish_time_until) {
     violations.Add("filter.publish_time_until",

@@ -16,7 +16,8 @@ bool Passes(const FeedFilter& filter, const FeedKey& key, const EncodedArticle& 
   return IsIn(filter.sources, article.source) && IsIn(filter.languages, article.language) &&
          (!filter.has_image || *filter.has_image == article.has_image) &&
          (!filter.publish_time_from || time >= *filter.publish_time_from) &&
-         (!filter.publish_time_until || time < *filter.publish_time_until);
+         (!filter.publish_time_until || time < *filter.publish_time_until) &&
+         Holds(filter.keywords, article.terms);
 }
 
 size_t FeedPrefix::Find(const FeedKey& key) const {

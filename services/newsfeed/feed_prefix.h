@@ -18,6 +18,7 @@ struct EncodedArticle {
   std::string source;
   std::string language;
   bool has_image = false;
+  std::vector<std::string> terms;  // ToTerms of its keywords and tags
 };
 
 struct PrefixEntry {

@@ -89,6 +89,7 @@ uint64_t HashFeed(std::string_view ns, std::string_view category, const FeedFilt
   digest.Add(filter.has_image ? int64_t{*filter.has_image} : int64_t{-1});
   digest.Add(filter.publish_time_from);
   digest.Add(filter.publish_time_until);
+  if (!filter.keywords.empty()) digest.Add(ToQueryText(filter.keywords));
   return digest.Hash();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "services/newsfeed/articles.h"
+#include "services/newsfeed/keywords.h"
 #include "services/platform/status.h"
 
 // Where a scroll stands. A token needs neither its anchor row nor the process that made it, and
@@ -37,6 +38,7 @@ struct FeedFilter {
   std::optional<bool> has_image;
   std::optional<Time> publish_time_from;
   std::optional<Time> publish_time_until;
+  KeywordExpression keywords;
 };
 
 // Covers what must not change between the pages of a scroll; the order and repeats of sources and

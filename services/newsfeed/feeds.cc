@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <iterator>
 
+#include "services/newsfeed/keywords.h"
+
 namespace winnow::newsfeed {
 namespace {
 
 // What the entries repeat of their article, for filters.
 bool FilteredAlike(const Article& a, const Article& b) {
   return a.source == b.source && a.language == b.language &&
-         a.thumbnail_url.empty() == b.thumbnail_url.empty();
+         a.thumbnail_url.empty() == b.thumbnail_url.empty() &&
+         ToTerms(a.keywords, a.ai_tags) == ToTerms(b.keywords, b.ai_tags);
 }
 
 }  // namespace

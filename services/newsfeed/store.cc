@@ -2,6 +2,7 @@
 
 #include "services/newsfeed/feeds.h"
 #include "services/newsfeed/store_entries.h"
+#include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_known.h"
 #include "services/platform/embedded.h"
 
@@ -31,6 +32,7 @@ Time DeleteStored(pg::LogSession& log, StoredArticle article, LogReceipt& receip
   const Change change{content.ns, content.id, ChangeKind::kDeleted, feeds};
   receipt = AppendChanges(log, {&change, 1});
   DeleteEntries(log.session(), entries);
+  DeleteKeywords(log.session(), {&article, 1});
   log.session().Execute(kDelete, content.ns, content.id, now);
   return now;
 }

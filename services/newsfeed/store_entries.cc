@@ -1,5 +1,6 @@
 #include "services/newsfeed/store_entries.h"
 
+#include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_rows.h"
 
 namespace winnow::newsfeed {
@@ -8,11 +9,12 @@ namespace {
 constexpr pg::Statement kInsert{
     "newsfeed.insert_entries",
     "INSERT INTO newsfeed.feed_entries "
-    "(feed, publish_time, id, source, language, has_image, seq, article_number) "
-    "SELECT s.feed, s.publish_time, s.id, s.source, s.language, s.has_image, s.seq, s.number "
+    "(feed, publish_time, id, source, language, has_image, terms, seq, article_number) "
+    "SELECT s.feed, s.publish_time, s.id, s.source, s.language, s.has_image, "
+    "array_to_tsvector(s.terms::text[]), s.seq, s.number "
     "FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], "
-    "$6::boolean[], $7::bigint[], $8::bigint[]) "
-    "AS s (feed, publish_time, id, source, language, has_image, seq, number)"};
+    "$6::boolean[], $7::text[], $8::bigint[], $9::bigint[]) "
+    "AS s (feed, publish_time, id, source, language, has_image, terms, seq, number)"};
 
 constexpr pg::Statement kDelete{
     "newsfeed.delete_entries",
@@ -23,9 +25,11 @@ constexpr pg::Statement kDelete{
 constexpr pg::Statement kRefresh{
     "newsfeed.refresh_entries",
     "UPDATE newsfeed.feed_entries e "
-    "SET source = s.source, language = s.language, has_image = s.has_image "
+    "SET source = s.source, language = s.language, has_image = s.has_image, "
+    "terms = array_to_tsvector(s.terms::text[]) "
     "FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], "
-    "$6::boolean[]) AS s (feed, publish_time, id, source, language, has_image) "
+    "$6::boolean[], $7::text[]) "
+    "AS s (feed, publish_time, id, source, language, has_image, terms) "
     "WHERE e.feed = s.feed AND e.publish_time = s.publish_time AND e.id = s.id"};
 
 void AddKeys(pg::Parameters& parameters, std::span<const Entry> entries) {
@@ -46,7 +50,17 @@ void AddFiltered(pg::Parameters& parameters, std::span<const Entry> entries) {
   pg::Array sources;
   pg::Array languages;
   pg::Array images;
+  pg::Array terms;
+  const StoredArticle* last = nullptr;
+  std::string last_terms;
   for (const Entry& entry : entries) {
+    if (entry.article != last) {
+      pg::Array of_article;
+      for (const std::string& term : TermsOf(entry.article->content)) of_article.Add(term);
+      last_terms = of_article.ToString();
+      last = entry.article;
+    }
+    terms.Add(last_terms);
     sources.Add(entry.article->content.source);
     languages.Add(entry.article->content.language);
     images.Add(!entry.article->content.thumbnail_url.empty());
@@ -54,6 +68,7 @@ void AddFiltered(pg::Parameters& parameters, std::span<const Entry> entries) {
   parameters.Add(sources);
   parameters.Add(languages);
   parameters.Add(images);
+  parameters.Add(terms);
 }
 
 }  // namespace

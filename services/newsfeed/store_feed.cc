@@ -4,6 +4,7 @@
 
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_feed_sql.h"
+#include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_rows.h"
 
 // Reading feeds.
@@ -77,6 +78,11 @@ std::optional<pg::Array> ToArray(const std::vector<std::string>& texts) {
   return array;
 }
 
+std::optional<std::string> ToQuery(const KeywordExpression& keywords) {
+  if (keywords.empty()) return std::nullopt;
+  return ToQueryText(keywords);
+}
+
 // A query with its watermark decided: one statement, or two when the newer feed has outgrown
 // sorting.
 class Reading {
@@ -90,6 +96,7 @@ class Reading {
       if (!answer.overflow) return answer;
     }
     const FeedFilter& filter = query_.filter;
+    if (const auto drivers = Drivers(session)) return RunByKeyword(session, *drivers);
     if (!filter.sources.empty()) {
       return Run(session, PageBySource(), Share(Distinct(filter.sources).size()));
     }
@@ -100,6 +107,12 @@ class Reading {
   }
 
  private:
+  // Where the alternatives of a keyword expression begin, when there is one that an index answers.
+  std::optional<std::vector<KeywordDriver>> Drivers(pg::Session& session) const {
+    if (query_.filter.keywords.empty()) return std::nullopt;
+    return FindDrivers(session, query_.ns, query_.filter.keywords);
+  }
+
   int Share(size_t scans) const { return std::max(1, query_.scan_limit / static_cast<int>(scans)); }
 
   // The first key that is not wanted any more.
@@ -116,16 +129,48 @@ class Reading {
   }
 
   Answer Run(pg::Session& session, const pg::Statement& statement, int scan_limit) const {
+    return Finish(session.Run(statement, ToParameters(scan_limit)));
+  }
+
+  Answer RunByKeyword(pg::Session& session, const std::vector<KeywordDriver>& drivers) const {
+    pg::Parameters parameters = ToParameters(Share(drivers.size()));
+    pg::Array terms;
+    pg::Array masks;
+    for (const KeywordDriver& driver : drivers) {
+      terms.Add(driver.term);
+      masks.Add(driver.mask);
+    }
+    parameters.Add(terms);
+    parameters.Add(masks);
+    return Finish(session.Run(PageByKeyword(), parameters));
+  }
+
+  static Answer Finish(const pqxx::result& result) {
+    Answer answer = ReadAnswer(result);
+    Sort(answer.rows);
+    return answer;
+  }
+
+  pg::Parameters ToParameters(int scan_limit) const {
     const FeedFilter& filter = query_.filter;
     const auto [before_time, before_id] = Before();
     const std::string from = filter.publish_time_from ? pg::ToParameter(*filter.publish_time_from)
                                                       : std::string("-infinity");
-    Answer answer = ReadAnswer(session.Execute(
-        statement, FeedName(query_.ns, query_.category), before_time, before_id, from, scan_limit,
-        since_, until_, ToArray(filter.sources), ToArray(filter.languages), filter.has_image,
-        query_.page_size + 1, query_.ns));
-    Sort(answer.rows);
-    return answer;
+    pg::Parameters parameters;
+    parameters.Add(FeedName(query_.ns, query_.category));
+    parameters.Add(before_time);
+    parameters.Add(before_id);
+    parameters.Add(from);
+    parameters.Add(scan_limit);
+    parameters.Add(since_);
+    parameters.Add(until_);
+    parameters.Add(ToArray(filter.sources));
+    parameters.Add(ToArray(filter.languages));
+    parameters.Add(filter.has_image);
+    parameters.Add(query_.page_size + 1);
+    parameters.Add(query_.ns);
+    parameters.Add(ToQuery(filter.keywords));
+    return parameters;
   }
 
   const FeedQuery& query_;

@@ -16,14 +16,15 @@ constexpr char kBelow[] =
 constexpr char kFilters[] =
     "($8::text[] IS NULL OR e.source = ANY ($8)) AND "
     "($9::text[] IS NULL OR e.language = ANY ($9)) AND "
-    "($10::boolean IS NULL OR e.has_image = $10) ";
+    "($10::boolean IS NULL OR e.has_image = $10) AND "
+    "($13::tsquery IS NULL OR e.terms @@ $13) ";
 
 constexpr char kNewestFirst[] = "ORDER BY publish_time DESC, id DESC ";
 
 // Rows of one index from the key downwards; `also` narrows it to one source or language.
 std::string Scan(const std::string& also) {
-  return "SELECT e.publish_time, e.id, e.seq, e.article_number, e.source, e.language, e.has_image "
-         "FROM newsfeed.feed_entries e WHERE e.feed = (SELECT $1::text) " +
+  return "SELECT e.publish_time, e.id, e.seq, e.article_number, e.source, e.language, e.has_image, "
+         "e.terms FROM newsfeed.feed_entries e WHERE e.feed = (SELECT $1::text) " +
          also + "AND " + kBelow + kNewestFirst;
 }
 
@@ -74,10 +75,45 @@ std::string Merged(const std::string& column, const std::string& values) {
       "FALSE");
 }
 
+// Articles of one keyword after the other, newest first: those whose bits fit are looked up in the
+// feed. One that passes several alternatives is one hit.
+std::string ByKeyword() {
+  const std::string scan =
+      "FROM newsfeed.article_keywords k WHERE k.namespace = (SELECT $12::text) "
+      "AND k.keyword = v.keyword "
+      "AND (k.published_at, k.id) < ((SELECT $2::timestamptz), (SELECT $3::text)) "
+      "AND k.published_at >= (SELECT $4::timestamptz) "
+      "ORDER BY k.published_at DESC, k.id DESC ";
+  const std::string hits =
+      "WITH hits AS MATERIALIZED (SELECT k.published_at AS publish_time, k.id, e.article_number, "
+      "e.seq FROM (SELECT k.published_at, k.id, k.signature " +
+      scan +
+      "LIMIT (SELECT $5::bigint)) k CROSS JOIN LATERAL (SELECT e.seq, e.article_number, e.source, "
+      "e.language, e.has_image, e.terms FROM newsfeed.feed_entries e "
+      "WHERE e.feed = (SELECT $1::text) AND e.publish_time = k.published_at AND e.id = k.id "
+      "OFFSET 0) e WHERE (k.signature & v.mask) = v.mask AND e.seq > (SELECT $6::bigint) "
+      "AND e.seq <= (SELECT $7::bigint) AND " +
+      kFilters +
+      "ORDER BY k.published_at DESC, k.id DESC LIMIT (SELECT $11::bigint)) "
+      "SELECT 1 AS kind, h.publish_time, h.id, h.article_number, h.seq FROM hits h UNION ALL "
+      "(SELECT 2, k.published_at, k.id, NULL, NULL ";
+  const std::string marker =
+      "OFFSET (SELECT $5::bigint - 1) LIMIT (SELECT CASE WHEN (SELECT count(*) FROM hits) < "
+      "(SELECT $11::bigint) THEN 1 ELSE 0 END))";
+  return Page(
+      "WITH page AS (SELECT DISTINCT b.publish_time, b.id, b.kind, b.article_number, b.seq "
+      "FROM unnest((SELECT $14::text[]), (SELECT $15::bigint[])) AS v (keyword, mask) "
+      "CROSS JOIN LATERAL (" +
+          hits + scan + marker +
+          ") b ORDER BY b.publish_time DESC, b.id DESC, b.kind LIMIT (SELECT $11::bigint)) ",
+      "FALSE");
+}
+
 std::string Newer() {
   return Page(
       "WITH fresh AS MATERIALIZED (SELECT e.publish_time, e.id, e.seq, e.article_number, e.source, "
-      "e.language, e.has_image FROM newsfeed.feed_entries e WHERE e.feed = (SELECT $1::text) "
+      "e.language, e.has_image, e.terms FROM newsfeed.feed_entries e "
+      "WHERE e.feed = (SELECT $1::text) "
       "AND e.seq > (SELECT $6::bigint) AND e.seq <= (SELECT $7::bigint) "
       "ORDER BY e.seq LIMIT (SELECT $5::bigint + 1)), "
       "size AS MATERIALIZED (SELECT count(*) > (SELECT $5::bigint) AS overflow FROM fresh), "
@@ -107,6 +143,12 @@ const pg::Statement& PageBySource() {
 const pg::Statement& PageByLanguage() {
   static const std::string sql = Merged("language", "$9");
   static const pg::Statement statement = Keep("newsfeed.page_by_language", sql);
+  return statement;
+}
+
+const pg::Statement& PageByKeyword() {
+  static const std::string sql = ByKeyword();
+  static const pg::Statement statement = Keep("newsfeed.page_by_keyword", sql);
   return statement;
 }
 

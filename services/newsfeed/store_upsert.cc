@@ -5,6 +5,7 @@
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_citations.h"
 #include "services/newsfeed/store_entries.h"
+#include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_known.h"
 #include "services/newsfeed/store_log.h"
 #include "services/newsfeed/store_rows.h"
@@ -179,6 +180,8 @@ class Transaction {
     for (const Edit& edit : plan_.edited) edited.push_back(edit.after);
     UpdateArticles(session, edited);
     InsertArticles(session, plan_.created);
+    ReplaceKeywords(session, plan_.edited);
+    InsertKeywords(session, plan_.created);
     WriteAliases(session, plan_.aliases);
     WriteEntries(session, plan_, std::move(moves), paths, number);
     MoveCitations(log, plan_);

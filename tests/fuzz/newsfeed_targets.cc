@@ -4,6 +4,7 @@
 #include "services/newsfeed/categories.h"
 #include "services/newsfeed/convert.h"
 #include "services/newsfeed/feed_token.h"
+#include "services/newsfeed/keywords.h"
 #include "services/platform/page_token.h"
 #include "services/platform/text.h"
 #include "tests/fuzz/targets.h"
@@ -100,10 +101,29 @@ void FuzzSlug(std::string_view bytes) {
   FUZZ_CHECK(slug.empty() || (IsSlug(slug) && newsfeed::ToSlug(slug) == slug));
 }
 
+constexpr std::string_view kKeywordSeeds[] = {"a AND (b OR NOT c)", "\"a \\\" b\" OR 기후",
+                                              "NOT (a AND b) AND NOT NOT c", "((((a", "\""};
+
+// Refused with one violation, or alternatives that say the same when they are read again.
+void FuzzKeywords(std::string_view bytes) {
+  const auto parsed = newsfeed::ParseKeywordExpression(bytes);
+  if (!parsed.ok()) {
+    FUZZ_CHECK(ViolationsOf(parsed.status()).size() == 1);
+    return;
+  }
+  FUZZ_CHECK(!parsed->empty() && parsed->size() <= newsfeed::kMaxAlternatives);
+  for (const newsfeed::KeywordAlternative& one : *parsed) {
+    FUZZ_CHECK(one.all.size() + one.none.size() > 0);
+    FUZZ_CHECK(newsfeed::Holds(*parsed, one.all));
+  }
+  FUZZ_CHECK(newsfeed::ToQueryText(*parsed).find('\0') == std::string::npos);
+}
+
 constexpr Target kTargets[] = {{"feed_token", FuzzFeedToken, kTokenSeeds},
                                {"feed_token_content", FuzzFeedTokenContent, kTokenSeeds},
                                {"article", FuzzArticle, kArticleSeeds},
-                               {"slug", FuzzSlug, kSlugSeeds}};
+                               {"slug", FuzzSlug, kSlugSeeds},
+                               {"keywords", FuzzKeywords, kKeywordSeeds}};
 
 }  // namespace
 
