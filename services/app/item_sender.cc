@@ -209,7 +209,7 @@ Status ItemSender::Settle(IngestItemsResponse& response) {
     on_settled_(entry.line, ToRefusal(error));
   } else {
     const bool created = result.stored().created() || entry.sent_before;
-    on_settled_(entry.line, Stored{result.stored().item().id(), created});
+    on_settled_(entry.line, Stored{result.stored().id(), created});
   }
   bytes_ -= entry.bytes;
   entries_.pop_front();

@@ -100,6 +100,15 @@ v1::Item ToProto(Item item) {
   return out;
 }
 
+v1::StoredItem ToStored(PutItem put) {
+  v1::StoredItem out;
+  out.set_id(std::move(put.item.id));
+  out.set_created(put.created);
+  out.set_canonical_url(std::move(put.item.canonical_url));
+  *out.mutable_create_time() = ToTimestamp(put.item.create_time);
+  return out;
+}
+
 StatusOr<ListQuery> FromProto(const v1::ListItemsRequest& request) {
   Violations violations;
   ListQuery query;

@@ -17,6 +17,7 @@ namespace winnow::collector {
 Item FromProto(const v1::Item& item, std::string_view path, Violations& violations);
 
 v1::Item ToProto(Item item);
+v1::StoredItem ToStored(PutItem put);
 
 // The listing that a request asks for. Errors: INVALID_ARGUMENT with all violations, or the page
 // token's.

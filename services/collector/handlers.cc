@@ -33,8 +33,7 @@ Status CheckId(const std::string& id, std::string field) {
 v1::PutItemResult ToResult(StatusOr<PutItem> put, const std::string& request_id) {
   v1::PutItemResult result;
   if (put.ok()) {
-    *result.mutable_stored()->mutable_item() = ToProto(std::move(put->item));
-    result.mutable_stored()->set_created(put->created);
+    *result.mutable_stored() = ToStored(*std::move(put));
   } else {
     *result.mutable_error() = rpc::ToRpcStatus(put.status(), request_id);
   }

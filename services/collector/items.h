@@ -49,6 +49,12 @@ struct Item {
   Time create_time{};
 };
 
+// What is stored of an item that was put, and whether that put stored it.
+struct PutItem {
+  Item item;
+  bool created = false;
+};
+
 // Makes what a caller sent an acceptable item as of `now`: fills in namespace, canonical URL,
 // language and times, or adds every reason why it is refused. `path` is the item in the request,
 // e.g. "items[3]".

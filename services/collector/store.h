@@ -12,12 +12,6 @@
 
 namespace winnow::collector {
 
-// What is stored of an item that was put, and whether that put stored it.
-struct PutItem {
-  Item item;
-  bool created = false;
-};
-
 // The schema `collector`. Errors of every method: as pg::Pool.
 class Store {
  public:

@@ -50,12 +50,12 @@ def unalike_title(number: int) -> str:
 
 
 def put(client: winnow.Winnow, items: Iterable[winnow.Item]) -> list[winnow.Item]:
-    """Stores the items; all must be accepted by the collector."""
-    stored = []
+    """Stores the items, all of which must be accepted, and reads them back."""
+    ids = []
     for result in client.collector.batch_put_items(list(items)):
         assert isinstance(result, winnow.StoredItem), result
-        stored.append(result.item)
-    return stored
+        ids.append(result.id)
+    return [client.collector.get_item(id) for id in ids]
 
 
 def decision(client: winnow.Winnow, stored: winnow.Item) -> winnow.Decision:

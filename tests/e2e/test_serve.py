@@ -71,7 +71,7 @@ def test_a_drain_refuses_new_calls_ends_streams_and_loses_nothing(
         with pytest.raises(winnow.Unavailable) as raised:
             for _, result in client.collector.ingest_items(endless()):  # type: ignore[arg-type]
                 assert isinstance(result, winnow.StoredItem)
-                stored.append(result.item.id)
+                stored.append(result.id)
                 if len(stored) == 100:
                     server.signal(signal.SIGTERM)
         assert raised.value.reason == "SHUTTING_DOWN"

@@ -68,14 +68,14 @@ TEST_F(DedupPipeline, EachItemIsAcceptedOrFoundToRepeatAnother) {
     if (!envelope.has_duplicate_found()) continue;
     const auto& found = envelope.duplicate_found();
     repeated.push_back(found.item_id());
-    EXPECT_EQ(found.original_item_id(), put.results(0).stored().item().id());
+    EXPECT_EQ(found.original_item_id(), put.results(0).stored().id());
     EXPECT_EQ(found.channel(), "two");
-    EXPECT_EQ(found.url(), put.results(1).stored().item().url());
+    EXPECT_EQ(found.url(), "https://two.example.com/2");
     EXPECT_GT(found.arrival_time().seconds(), 0);
   }
-  EXPECT_THAT(accepted, UnorderedElementsAre(put.results(0).stored().item().id(),
-                                             put.results(2).stored().item().id()));
-  EXPECT_THAT(repeated, UnorderedElementsAre(put.results(1).stored().item().id()));
+  EXPECT_THAT(accepted,
+              UnorderedElementsAre(put.results(0).stored().id(), put.results(2).stored().id()));
+  EXPECT_THAT(repeated, UnorderedElementsAre(put.results(1).stored().id()));
 }
 
 TEST_F(DedupPipeline, AStoryThatReachesTheNumberOfChannelsIsToldOnce) {
@@ -90,8 +90,7 @@ TEST_F(DedupPipeline, AStoryThatReachesTheNumberOfChannelsIsToldOnce) {
     if (!envelope.has_citation_threshold_reached()) continue;
     ++reached;
     EXPECT_EQ(envelope.citation_threshold_reached().channel_count(), 3);
-    EXPECT_EQ(envelope.citation_threshold_reached().item_id(),
-              third.results(0).stored().item().id());
+    EXPECT_EQ(envelope.citation_threshold_reached().item_id(), third.results(0).stored().id());
   }
   EXPECT_EQ(reached, 1);
 }

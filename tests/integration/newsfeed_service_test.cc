@@ -65,7 +65,7 @@ class NewsFeedService : public ::testing::Test {
     const grpc::Status put =
         Call(*collector_, &collector::v1::CollectorService::Stub::BatchPutItems, request, response);
     EXPECT_TRUE(put.ok()) << put.error_message();
-    return put.ok() ? response.results(0).stored().item().id() : "";
+    return put.ok() ? response.results(0).stored().id() : "";
   }
 
   // As DedupService tells it.

@@ -63,7 +63,7 @@ class FakeCollector final : public collector::v1::CollectorService::Service {
       return;
     }
     const auto [place, created] = ids_.emplace(item.url(), "id-" + item.url());
-    result.mutable_stored()->mutable_item()->set_id(place->second);
+    result.mutable_stored()->set_id(place->second);
     result.mutable_stored()->set_created(created);
   }
   std::mutex mutex_;

@@ -252,6 +252,7 @@ TEST(Defaults, AreThoseOfTheProto) {
   EXPECT_EQ(config.newsfeed().max_future().seconds(), 600);
   EXPECT_EQ(config.newsfeed().stale_after().seconds(), 600);
   EXPECT_EQ(config.redis().connections(), 4);
+  EXPECT_EQ(config.classification().retention().seconds(), 30 * 86'400);
 }
 
 TEST(Defaults, DoNotReplaceWhatIsSet) {
@@ -263,7 +264,7 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "dedup": {"window": "60s", "token_threshold": 0.6, "candidate_floor": 0.4,
     "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s",
     "memory_articles": 16, "memory_feeds": 17},
-    "redis": {"connections": 5}})";
+    "redis": {"connections": 5}, "classification": {"retention": "18s"}})";
   const Config before = *ParseConfig(json, "w.json");
   Config after = before;
   FillDefaults(after, 2);

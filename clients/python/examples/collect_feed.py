@@ -113,12 +113,14 @@ def to_items(data: bytes, channel: str, namespace: str) -> Iterator[winnow.Item]
         yield item
 
 
-def await_decision(client: winnow.Winnow, item: winnow.Item, seconds: float) -> winnow.Decision:
+def await_decision(
+    client: winnow.Winnow, item_id: str, namespace: str, seconds: float
+) -> winnow.Decision:
     """Waits until DedupService has decided on a stored item, which follows within moments."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            return client.dedup.get_decision(item.id, namespace=item.namespace)
+            return client.dedup.get_decision(item_id, namespace=namespace)
         except winnow.NotFound:
             if time.monotonic() >= deadline:
                 raise
@@ -127,17 +129,17 @@ def await_decision(client: winnow.Winnow, item: winnow.Item, seconds: float) -> 
 
 def collect(client: winnow.Winnow, items: Iterator[winnow.Item]) -> None:
     """Puts the items in and tells what became of each kind."""
-    new: list[winnow.Item] = []
+    new: list[tuple[str, str]] = []
     known = refused = 0
     for item, result in client.collector.ingest_items(items):
         if isinstance(result, winnow.WinnowError):
             refused += 1
             print(f"refused {item.url or item.title!r}: {result}", file=sys.stderr)
         elif result.created:
-            new.append(result.item)
+            new.append((result.id, item.namespace))
         else:
             known += 1
-    decisions = [await_decision(client, item, seconds=60) for item in new]
+    decisions = [await_decision(client, *each, seconds=60) for each in new]
     duplicates = sum(each.verdict == winnow.Verdict.VERDICT_DUPLICATE for each in decisions)
     accepted = len(new) - duplicates
     print(f"{accepted} accepted, {duplicates} duplicates, {known} known before, {refused} refused")

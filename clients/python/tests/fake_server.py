@@ -133,7 +133,7 @@ class Collector(collector_grpc.CollectorServiceServicer):
             created = item.title not in script.stored
             if created:
                 script.stored.append(item.title)
-            result.stored.CopyFrom(collector_pb2.StoredItem(item=item, created=created))
+            result.stored.CopyFrom(collector_pb2.StoredItem(id=item.title, created=created))
         return collector_service_pb2.IngestItemsResponse(result=result)
 
 
@@ -185,6 +185,16 @@ class NewsFeed(newsfeed_grpc.NewsFeedServiceServicer):
     DeleteArticle = unary(newsfeed_service_pb2.DeleteArticleResponse)
     CreateCategory = unary(newsfeed_service_pb2.CreateCategoryResponse)
     ListCategories = unary(newsfeed_service_pb2.ListCategoriesResponse)
+    CountNewArticles = unary(newsfeed_service_pb2.CountNewArticlesResponse)
+
+    def WatchArticles(  # noqa: N802
+        self, request: newsfeed_service_pb2.WatchArticlesRequest, context: Context
+    ) -> Iterator[newsfeed_service_pb2.WatchArticlesResponse]:
+        self.script.enter(request, context)
+        for number in range(2):
+            token = f"{request.resume_token}{number}"
+            yield newsfeed_service_pb2.WatchArticlesResponse(resume_token=token)
+        context.abort(grpc.StatusCode.UNAVAILABLE, "shutting down")
 
 
 def article_page(

@@ -253,6 +253,12 @@ def test_a_watch_yields_messages_and_raises_how_it_ended(client: winnow.Winnow) 
     assert tokens == ["first", "second"]
 
 
+def test_a_watch_of_a_feed_goes_on_after_a_cut(client: winnow.Winnow) -> None:
+    watch = client.newsfeed.watch_articles(resume_token="t")
+    tokens = [next(watch).resume_token for _ in range(4)]
+    assert tokens == ["t0", "t1", "t10", "t11"]
+
+
 def test_requests_carry_their_arguments(client: winnow.Winnow, script: Script) -> None:
     document = winnow.Document(id="d", channel="c", title="t")
     client.dedup.submit_document(document)

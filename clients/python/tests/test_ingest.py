@@ -26,7 +26,7 @@ def test_each_item_comes_back_with_its_result_in_order(
             assert result.violations[0].field == "item.url"
         else:
             assert isinstance(result, winnow.StoredItem)
-            assert result.item.title == item.title
+            assert result.id == item.title
 
 
 def test_an_empty_stream_ends(client: winnow.Winnow) -> None:

@@ -78,7 +78,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $_ := set $config "auth" (dict "bearerTokenFile" "/etc/winnow/secrets/bearer/token") -}}
 {{- end -}}
 {{- $peers := dict -}}
-{{- range $name, $settings := include "winnow.targets" . | fromYaml -}}
+{{- range $name, $settings := pick (include "winnow.targets" . | fromYaml) "collector" "dedup" "newsfeed" -}}
 {{- $_ := set $peers $name (printf "dns:///%s-%s.%s.svc:7400"
   (include "winnow.fullname" $) $name $.Release.Namespace) -}}
 {{- end -}}

@@ -19,8 +19,8 @@ Response = TypeVar("Response", bound=Message)
 Metadata = tuple[tuple[str, str], ...]
 
 DEFAULT_TIMEOUT = 10.0
-# A page or batch of the largest allowed size is well below; gRPC's own default is 4 MB.
-_MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+# The server's own limit; gRPC's default is 4 MB.
+_MAX_MESSAGE_BYTES = 80 * 1024 * 1024
 
 
 @dataclass(frozen=True)

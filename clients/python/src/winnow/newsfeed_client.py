@@ -127,7 +127,7 @@ class NewsFeedClient:
                     raise error from raised
                 self._connection.sleep(delay)
             finally:
-                call.cancel()
+                call.cancel()  # type: ignore[no-untyped-call]  # grpc-stubs leaves it untyped
 
     def get_article(self, id: str, *, namespace: str = "", timeout: float | None = None) -> Article:
         """Reads one article. Raises NotFound, also for a deleted one."""

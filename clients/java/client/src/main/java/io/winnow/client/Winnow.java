@@ -26,8 +26,8 @@ public final class Winnow implements AutoCloseable {
   /** Where `winnow serve` listens by default. */
   public static final String DEFAULT_ADDRESS = "127.0.0.1:7400";
 
-  // A page or batch of the largest allowed size is well below; gRPC's own default is 4 MB.
-  private static final int MAX_MESSAGE_BYTES = 64 << 20;
+  // The server's own limit; gRPC's default is 4 MB.
+  private static final int MAX_MESSAGE_BYTES = 80 << 20;
 
   private final ManagedChannel channel;
   private final ClassificationClient classification;

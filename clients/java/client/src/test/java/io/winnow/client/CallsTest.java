@@ -142,7 +142,8 @@ class CallsTest {
               if (item.getTitle().isEmpty()) {
                 response.addResultsBuilder().setError(FakeServer.invalid("items[1].title"));
               } else {
-                response.addResultsBuilder().getStoredBuilder().setItem(item).setCreated(true);
+                var stored = response.addResultsBuilder().getStoredBuilder();
+                stored.setId(item.getTitle()).setCreated(true);
               }
             }
             observer.onNext(response.build());
@@ -152,7 +153,7 @@ class CallsTest {
     try (var server = new FakeServer(service);
         var winnow = connect(server)) {
       var results = winnow.collector().batchPutItems(List.of(item("good"), item("")));
-      assertEquals("good", results.get(0).get().getItem().getTitle());
+      assertEquals("good", results.get(0).get().getId());
       assertFalse(results.get(1).ok());
       var error = assertThrows(WinnowException.class, () -> results.get(1).get());
       assertEquals("items[1].title", error.violations().get(0).field());

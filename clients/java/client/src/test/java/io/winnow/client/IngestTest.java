@@ -58,7 +58,7 @@ class IngestTest {
           answers++;
           stored.add(request.getItem().getTitle());
           var response = IngestItemsResponse.newBuilder();
-          response.getResultBuilder().getStoredBuilder().setItem(request.getItem());
+          response.getResultBuilder().getStoredBuilder().setId(request.getItem().getTitle());
           observer.onNext(response.build());
         }
 
@@ -82,7 +82,7 @@ class IngestTest {
         .ingestItems(
             items.iterator(),
             (item, result) -> {
-              assertEquals(item.getTitle(), result.get().getItem().getTitle());
+              assertEquals(item.getTitle(), result.get().getId());
               answered.add(item.getTitle());
             });
     return answered;

@@ -59,7 +59,7 @@ class PipelineE2eTest {
   }
 
   private static String put(Item item) {
-    return winnow.collector().batchPutItems(List.of(item)).get(0).get().getItem().getId();
+    return winnow.collector().batchPutItems(List.of(item)).get(0).get().getId();
   }
 
   private static void await(String what, BooleanSupplier condition) throws InterruptedException {
