@@ -1,7 +1,9 @@
 #include "services/newsfeed/categories.h"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "services/platform/hash.h"
 #include "services/platform/text.h"
 
 namespace winnow::newsfeed {
@@ -49,6 +51,14 @@ StatusOr<std::vector<std::string>> PathBelow(const std::vector<std::string>& par
   std::vector<std::string> path = parent_path;
   path.push_back(id);
   return path;
+}
+
+std::string EtagOf(const Category& category, int64_t revision) {
+  const std::string what = category.ns + "/" + category.id + "/" + std::to_string(revision) + "/" +
+                           std::to_string(category.create_time.time_since_epoch().count());
+  char etag[20];
+  std::snprintf(etag, sizeof(etag), "%016llx", static_cast<unsigned long long>(Hash64(what)));
+  return etag;
 }
 
 std::string FeedName(std::string_view ns, std::string_view category) {

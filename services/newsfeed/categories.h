@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ struct Category {
   std::string parent_id;          // empty for a root
   std::vector<std::string> path;  // ids from the root down to this one
   Time create_time;
+  std::string etag;  // of a stored one; of one that is asked for: empty for any
   friend bool operator==(const Category&, const Category&) = default;
 };
 
@@ -38,6 +40,9 @@ void Validate(const Category& category, const std::string& prefix, Violations& v
 // below itself.
 StatusOr<std::vector<std::string>> PathBelow(const std::vector<std::string>& parent_path,
                                              const std::string& id, const std::string& field);
+
+// Changes with each change of the category and with each category of that name.
+std::string EtagOf(const Category& category, int64_t revision);
 
 // Paths of the categories of one namespace that matter at the moment, by id.
 using CategoryPaths = std::map<std::string, std::vector<std::string>, std::less<>>;

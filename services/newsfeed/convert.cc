@@ -4,6 +4,7 @@
 
 #include "services/platform/text.h"
 #include "services/platform/timestamp.h"
+#include "services/platform/url.h"
 
 // Articles and categories.
 namespace winnow::newsfeed {
@@ -113,8 +114,29 @@ Category FromProto(const v1::Category& sent, const std::string& prefix, Violatio
   category.id = sent.id();
   category.display_name = sent.display_name();
   category.parent_id = sent.parent_id();
+  category.etag = sent.etag();
   Validate(category, prefix, violations);
   return category;
+}
+
+void CheckCategoryMask(const google::protobuf::FieldMask& mask, Violations& violations) {
+  if (mask.paths().empty()) violations.Add("update_mask", "is required: name display_name");
+  for (int i = 0; i < mask.paths_size(); ++i) {
+    if (mask.paths(i) == "display_name") continue;
+    violations.Add("update_mask.paths[" + std::to_string(i) + "]",
+                   "must be display_name; MoveCategory changes what a category is below");
+  }
+}
+
+std::string CanonicalUrlOf(const std::string& url, Violations& violations) {
+  if (CountCharacters(url) > kMaxUrl) {
+    violations.Add("url", "has more than " + std::to_string(kMaxUrl) + " characters");
+    return {};
+  }
+  StatusOr<std::string> canonical = CanonicalUrl(url);
+  if (canonical.ok()) return *std::move(canonical);
+  AddViolations(canonical.status(), "url", violations);
+  return {};
 }
 
 StatusOr<Citation> FromProto(const events::v1::Envelope& envelope) {
@@ -158,6 +180,7 @@ v1::Category ToProto(const Category& category) {
   proto.set_parent_id(category.parent_id);
   for (const std::string& id : category.path) proto.add_path(id);
   *proto.mutable_create_time() = ToTimestamp(category.create_time);
+  proto.set_etag(category.etag);
   return proto;
 }
 

@@ -25,6 +25,9 @@ StatusOr<FeedQuery> FromProto(const v1::ListArticlesRequest& request);
 StatusOr<CategoryQuery> FromProto(const v1::ListCategoriesRequest& request);
 // "default" for an empty one; violations on `namespace`.
 std::string NamespaceOf(const std::string& ns, Violations& violations);
+// Violations on `update_mask` and `url`.
+void CheckCategoryMask(const google::protobuf::FieldMask& mask, Violations& violations);
+std::string CanonicalUrlOf(const std::string& url, Violations& violations);
 // INVALID_ARGUMENT for an event that no service of ours writes.
 StatusOr<Citation> FromProto(const events::v1::Envelope& envelope);
 

@@ -17,6 +17,7 @@ std::string NextToken(const FeedQuery& query, const FeedAnswer& answer, uint64_t
   position.since = answer.since;
   position.until = answer.until;
   position.epoch = answer.epoch;
+  if (!position.tree) position.tree = answer.freshness.tree_revision;
   return EncodeFeedToken(position, hash);
 }
 
@@ -34,7 +35,7 @@ void AddShare(v1::FeedMeta& meta, v1::Tier tier, size_t count) {
   share.set_article_count(static_cast<int32_t>(count));
 }
 
-void FillMeta(const FeedAnswer& answer, bool stale, v1::FeedMeta& meta) {
+void FillMeta(const FeedQuery& query, const FeedAnswer& answer, bool stale, v1::FeedMeta& meta) {
   AddShare(meta, v1::TIER_MEMORY, answer.from_memory);
   AddShare(meta, v1::TIER_STORE, answer.articles.size() - answer.from_memory);
   if (answer.freshness.changed_at) {
@@ -48,6 +49,8 @@ void FillMeta(const FeedAnswer& answer, bool stale, v1::FeedMeta& meta) {
   }
   meta.set_degraded(!answer.degraded.empty());
   meta.set_degraded_reason(answer.degraded);
+  const std::optional<int64_t>& began = query.position.tree;
+  meta.set_tree_changed(began && *began != answer.freshness.tree_revision);
 }
 
 void AppendVarint(size_t value, std::string& bytes) {
@@ -91,7 +94,7 @@ StorePart Encode(FeedPage page) {
   part.since = page.since;
   part.until = page.until;
   part.epoch = std::move(page.epoch);
-  part.freshness = {page.changed_at, page.created_at};
+  part.freshness = {page.changed_at, page.created_at, page.tree_revision};
   return part;
 }
 
@@ -128,7 +131,7 @@ std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, boo
   v1::ListArticlesResponse rest;  // all but the articles
   rest.set_next_page_token(NextToken(query, answer, hash));
   rest.set_newer_token(NewerToken(query, answer, hash));
-  FillMeta(answer, stale, *rest.mutable_meta());
+  FillMeta(query, answer, stale, *rest.mutable_meta());
   constexpr size_t kMostFraming = 11;
   size_t size = rest.ByteSizeLong();
   for (const auto& article : answer.articles) size += article->bytes.size() + kMostFraming;

@@ -70,6 +70,7 @@ void FeedMemory::Install(const std::string& name, FeedFill fill) {
   Freshness& fresh = fresh_[fill.ns];
   fresh.changed_at = std::max(fresh.changed_at, fill.freshness.changed_at);
   fresh.created_at = std::max(fresh.created_at, fill.freshness.created_at);
+  fresh.tree_revision = std::max(fresh.tree_revision, fill.freshness.tree_revision);
   if (feeds_.size() > most_feeds_) EvictOne();
 }
 
@@ -103,6 +104,7 @@ void FeedMemory::Refresh(const std::string& ns, const Freshness& freshness) {
   Freshness& fresh = fresh_[ns];
   fresh.changed_at = std::max(fresh.changed_at, freshness.changed_at);
   fresh.created_at = std::max(fresh.created_at, freshness.created_at);
+  fresh.tree_revision = std::max(fresh.tree_revision, freshness.tree_revision);
 }
 
 void FeedMemory::Clear(int64_t position) {

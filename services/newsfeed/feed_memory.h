@@ -20,6 +20,7 @@ namespace winnow::newsfeed {
 struct Freshness {
   std::optional<Time> changed_at;  // any change
   std::optional<Time> created_at;  // a new article
+  int64_t tree_revision = 0;       // of its categories
 };
 
 enum class FillSource { kStore, kRedis };

@@ -34,6 +34,7 @@ struct FeedPage {
   std::string epoch;
   std::optional<Time> changed_at;  // of the namespace: any change
   std::optional<Time> created_at;  // a new article
+  int64_t tree_revision = 0;       // of its categories
 };
 
 // How many entries are newer than a place in the log.

@@ -102,6 +102,7 @@ std::string EncodeFeedToken(const FeedPosition& position, uint64_t filter_hash) 
   }
   writer.Add(position.since).Add(position.until.value_or(kNow));
   writer.Add(std::string_view(position.epoch));
+  if (position.tree) writer.Add(*position.tree);
   return std::move(writer).Finish();
 }
 
@@ -121,12 +122,15 @@ StatusOr<FeedPosition> ParseFeedToken(std::string_view token, uint64_t filter_ha
   WINNOW_ASSIGN_OR_RETURN(position.since, reader.ReadNumber());
   WINNOW_ASSIGN_OR_RETURN(const int64_t until, reader.ReadNumber());
   WINNOW_ASSIGN_OR_RETURN(position.epoch, reader.ReadText());
+  if (!reader.Finish().ok()) {  // older tokens lack it
+    WINNOW_ASSIGN_OR_RETURN(position.tree, reader.ReadNumber());
+  }
   WINNOW_RETURN_IF_ERROR(reader.Finish());
   const bool printable = std::all_of(position.epoch.begin(), position.epoch.end(),
                                      [](char c) { return 0x20 < c && c < 0x7F; });
   const bool ordered = until == kNow || position.since <= until;
   if ((has_key != 0 && has_key != 1) || position.since < 0 || until < kNow || !ordered ||
-      position.epoch.size() > kMaxEpoch || !printable) {
+      position.epoch.size() > kMaxEpoch || !printable || position.tree.value_or(0) < 0) {
     return InvalidPageToken("is malformed; start again without a token, or use one as it came");
   }
   if (until != kNow) position.until = until;

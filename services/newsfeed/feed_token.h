@@ -28,6 +28,7 @@ struct FeedPosition {
   int64_t since = 0;                // of the newer feed; 0 for a scroll
   std::optional<int64_t> until{};   // the watermark W; absent: what is there now
   std::string epoch{};              // the history that since and until belong to
+  std::optional<int64_t> tree{};    // revision of the category tree when the scroll began
   friend bool operator==(const FeedPosition&, const FeedPosition&) = default;
 };
 

@@ -25,8 +25,8 @@ std::vector<std::string> FeedsOf(const StoredArticle& article, const CategoryPat
   return FeedsOf(article.content.ns, categories, paths);
 }
 
-FeedChange DiffFeeds(const Edit& edit, const CategoryPaths& paths) {
-  const std::vector<std::string> before = FeedsOf(edit.before, paths);
+FeedChange DiffFeeds(const Edit& edit, const std::vector<std::string>& before,
+                     const CategoryPaths& paths) {
   const std::vector<std::string> after = FeedsOf(edit.after, paths);
   FeedChange change;
   std::set_difference(after.begin(), after.end(), before.begin(), before.end(),

@@ -17,6 +17,8 @@ struct FeedChange {
   std::vector<std::string> left;
   std::vector<std::string> refreshed;  // stay where they are, but filters would see a change
 };
-FeedChange DiffFeeds(const Edit& edit, const CategoryPaths& paths);
+// `before`: the feeds that have an entry of the article, sorted.
+FeedChange DiffFeeds(const Edit& edit, const std::vector<std::string>& before,
+                     const CategoryPaths& paths);
 
 }  // namespace winnow::newsfeed

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "services/newsfeed/feed_answer.h"
 #include "services/newsfeed/feed_memory.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_metrics.h"
+#include "services/newsfeed/store_tree.h"
 #include "services/newsfeed/worker_memory.h"
+#include "services/newsfeed/worker_tree.h"
 #include "services/platform/clock.h"
 #include "services/platform/grpc/call.h"
 #include "services/platform/grpc/watch.h"
@@ -16,15 +20,24 @@
 
 namespace winnow::newsfeed {
 
+// The valid articles of a request, and what is wrong with the others.
+struct ArticleBatch {
+  std::vector<Article> articles;
+  std::vector<std::string> prefixes;  // of articles
+  std::vector<Status> refusals;       // one per article of the request; OK for the valid
+};
+
 // One method per RPC of NewsFeedService; its proto says what each does.
 class Handlers {
  public:
   struct Options {
     Micros stale_after = std::chrono::minutes(10);
   };
-  Handlers(Store& store, FeedMemory& memory, MemoryKeeper& keeper, const Clock& clock,
-           UpsertMetrics& metrics, Options options)
+  Handlers(Store& store, TreeStore& tree, TreeWorker& tree_worker, FeedMemory& memory,
+           MemoryKeeper& keeper, const Clock& clock, UpsertMetrics& metrics, Options options)
       : store_(store),
+        tree_(tree),
+        tree_worker_(tree_worker),
         memory_(memory),
         keeper_(keeper),
         clock_(clock),
@@ -46,20 +59,39 @@ class Handlers {
                                               const v1::GetArticleRequest& request);
   StatusOr<v1::BatchUpsertArticlesResponse> BatchUpsertArticles(
       const rpc::CallContext& call, const v1::BatchUpsertArticlesRequest& request);
+  StatusOr<std::vector<v1::IngestArticlesResponse>> IngestArticles(
+      const rpc::CallContext& call, std::span<const v1::IngestArticlesRequest> requests);
+  StatusOr<v1::BatchGetArticlesResponse> BatchGetArticles(
+      const rpc::CallContext& call, const v1::BatchGetArticlesRequest& request);
+  StatusOr<v1::LookupArticleResponse> LookupArticle(const rpc::CallContext& call,
+                                                    const v1::LookupArticleRequest& request);
   StatusOr<v1::DeleteArticleResponse> DeleteArticle(const rpc::CallContext& call,
                                                     const v1::DeleteArticleRequest& request);
+  StatusOr<v1::UndeleteArticleResponse> UndeleteArticle(const rpc::CallContext& call,
+                                                        const v1::UndeleteArticleRequest& request);
   StatusOr<v1::CreateCategoryResponse> CreateCategory(const rpc::CallContext& call,
                                                       const v1::CreateCategoryRequest& request);
+  StatusOr<v1::UpdateCategoryResponse> UpdateCategory(const rpc::CallContext& call,
+                                                      const v1::UpdateCategoryRequest& request);
+  StatusOr<v1::MoveCategoryResponse> MoveCategory(const rpc::CallContext& call,
+                                                  const v1::MoveCategoryRequest& request);
+  StatusOr<v1::DeleteCategoryResponse> DeleteCategory(const rpc::CallContext& call,
+                                                      const v1::DeleteCategoryRequest& request);
   StatusOr<v1::ListCategoriesResponse> ListCategories(const rpc::CallContext& call,
                                                       const v1::ListCategoriesRequest& request);
 
  private:
   void AwaitMemory(const rpc::CallContext& call);
+  StatusOr<std::vector<v1::UpsertArticleResult>> Put(const rpc::CallContext& call,
+                                                     const ArticleBatch& batch);
+  StatusOr<TreeProgress> Follow(const rpc::CallContext& call, const Category& category);
   StatusOr<FeedAnswer> Read(const rpc::CallContext& call, const FeedQuery& query);
   StatusOr<FeedAnswer> ReadStore(const rpc::CallContext& call, const FeedQuery& query);
   std::string Finish(const FeedQuery& query, FeedAnswer answer) const;
 
   Store& store_;
+  TreeStore& tree_;
+  TreeWorker& tree_worker_;
   FeedMemory& memory_;
   MemoryKeeper& keeper_;
   const Clock& clock_;

@@ -15,6 +15,11 @@ bool IsAway(const Status& status) {
          status.code() == StatusCode::kDeadlineExceeded;
 }
 
+// A feed without articles may be that of a category that was deleted: the store knows.
+bool MayBeGone(const MemoryView& view, const FeedQuery& query) {
+  return view.cached == 0 && !IsBuiltInFeed(query.category);
+}
+
 }  // namespace
 
 std::optional<std::string> Handlers::ListFromMemory(const rpc::CallContext&,
@@ -23,7 +28,7 @@ std::optional<std::string> Handlers::ListFromMemory(const rpc::CallContext&,
   const StatusOr<FeedQuery> query = FromProto(request);
   if (!query.ok()) return std::nullopt;
   std::optional<MemoryView> view = memory_.Look(*query);
-  if (!view || NeedsStore(*view, *query)) return std::nullopt;
+  if (!view || NeedsStore(*view, *query) || MayBeGone(*view, *query)) return std::nullopt;
   return Finish(*query, FromMemory(*std::move(view), *query));
 }
 
@@ -39,7 +44,7 @@ StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call,
 
 StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuery& query) {
   std::optional<MemoryView> view = memory_.Look(query);
-  if (!view) return ReadStore(call, query);
+  if (!view || MayBeGone(*view, query)) return ReadStore(call, query);
   if (!NeedsStore(*view, query)) return FromMemory(*std::move(view), query);
   StatusOr<FeedPage> rest = store_.ListArticles(call.deadline, BelowFloor(*view, query));
   if (!rest.ok()) {

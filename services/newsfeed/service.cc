@@ -23,6 +23,18 @@ constexpr rpc::Method kDeleteArticle{"winnow.newsfeed.v1.NewsFeedService/DeleteA
                                      Lane::kWrite};
 constexpr rpc::Method kCreateCategory{"winnow.newsfeed.v1.NewsFeedService/CreateCategory",
                                       Lane::kWrite};
+constexpr rpc::Method kBatchGetArticles{"winnow.newsfeed.v1.NewsFeedService/BatchGetArticles"};
+constexpr rpc::Method kLookupArticle{"winnow.newsfeed.v1.NewsFeedService/LookupArticle"};
+constexpr rpc::Method kIngestArticles{"winnow.newsfeed.v1.NewsFeedService/IngestArticles",
+                                      Lane::kWrite};
+constexpr rpc::Method kUndeleteArticle{"winnow.newsfeed.v1.NewsFeedService/UndeleteArticle",
+                                       Lane::kWrite};
+constexpr rpc::Method kUpdateCategory{"winnow.newsfeed.v1.NewsFeedService/UpdateCategory",
+                                      Lane::kWrite};
+constexpr rpc::Method kMoveCategory{"winnow.newsfeed.v1.NewsFeedService/MoveCategory",
+                                    Lane::kWrite};
+constexpr rpc::Method kDeleteCategory{"winnow.newsfeed.v1.NewsFeedService/DeleteCategory",
+                                      Lane::kWrite};
 constexpr rpc::Method kListCategories{"winnow.newsfeed.v1.NewsFeedService/ListCategories"};
 
 using grpc::CallbackServerContext;
@@ -85,6 +97,43 @@ class Service final : public HotService {
                                      v1::ListCategoriesResponse* response) override {
     return Unary(context, request, response, kListCategories, &Handlers::ListCategories);
   }
+  ServerUnaryReactor* BatchGetArticles(CallbackServerContext* context,
+                                       const v1::BatchGetArticlesRequest* request,
+                                       v1::BatchGetArticlesResponse* response) override {
+    return Unary(context, request, response, kBatchGetArticles, &Handlers::BatchGetArticles);
+  }
+  ServerUnaryReactor* LookupArticle(CallbackServerContext* context,
+                                    const v1::LookupArticleRequest* request,
+                                    v1::LookupArticleResponse* response) override {
+    return Unary(context, request, response, kLookupArticle, &Handlers::LookupArticle);
+  }
+  ServerUnaryReactor* UndeleteArticle(CallbackServerContext* context,
+                                      const v1::UndeleteArticleRequest* request,
+                                      v1::UndeleteArticleResponse* response) override {
+    return Unary(context, request, response, kUndeleteArticle, &Handlers::UndeleteArticle);
+  }
+  ServerUnaryReactor* UpdateCategory(CallbackServerContext* context,
+                                     const v1::UpdateCategoryRequest* request,
+                                     v1::UpdateCategoryResponse* response) override {
+    return Unary(context, request, response, kUpdateCategory, &Handlers::UpdateCategory);
+  }
+  ServerUnaryReactor* MoveCategory(CallbackServerContext* context,
+                                   const v1::MoveCategoryRequest* request,
+                                   v1::MoveCategoryResponse* response) override {
+    return Unary(context, request, response, kMoveCategory, &Handlers::MoveCategory);
+  }
+  ServerUnaryReactor* DeleteCategory(CallbackServerContext* context,
+                                     const v1::DeleteCategoryRequest* request,
+                                     v1::DeleteCategoryResponse* response) override {
+    return Unary(context, request, response, kDeleteCategory, &Handlers::DeleteCategory);
+  }
+  grpc::ServerBidiReactor<v1::IngestArticlesRequest, v1::IngestArticlesResponse>* IngestArticles(
+      CallbackServerContext* context) override {
+    return binder_.Ingest<v1::IngestArticlesRequest, v1::IngestArticlesResponse>(
+        context, kIngestArticles, [this](const rpc::CallContext& call, auto requests) {
+          return handlers_.IngestArticles(call, requests);
+        });
+  }
 
  private:
   template <class Request, class Response>
@@ -133,12 +182,14 @@ struct State {
       : metrics(platform.metrics),
         store(platform.reads, platform.writes, platform.logs, platform.clock,
               {.max_future = settings.max_future}),
+        tree(platform.reads, platform.writes, platform.logs),
+        tree_worker(tree, platform.metrics),
         memory(settings.memory_articles, settings.memory_feeds),
         hub(platform.metrics),
         keeper(platform.reads, store, memory, hub, static_cast<int>(settings.memory_articles),
                platform.metrics),
         worker(store, metrics),
-        handlers(store, memory, keeper, platform.clock, metrics,
+        handlers(store, tree, tree_worker, memory, keeper, platform.clock, metrics,
                  {.stale_after = settings.stale_after}),
         service(platform.runtime, handlers) {
     if (platform.redis == nullptr) return;
@@ -151,6 +202,8 @@ struct State {
   }
   UpsertMetrics metrics;
   Store store;
+  TreeStore tree;
+  TreeWorker tree_worker;
   FeedMemory memory;
   WatchHub hub;
   std::optional<ProjectionStore> projections;  // with a Redis only
@@ -188,6 +241,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.start = [&state = *state](rpc::Peers& peers) -> Status {
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
     state.keeper.Start();
+    state.tree_worker.Start();
     if (state.projector) state.projector->Start();
     state.worker.Start(ItemsOf(collector));
     return OkStatus();
@@ -195,6 +249,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.stop = [&state = *state] {
     state.worker.Stop();
     if (state.projector) state.projector->Stop();
+    state.tree_worker.Stop();
     state.keeper.Stop();
   };
   target.state = std::move(state);

@@ -44,6 +44,17 @@ class Store {
   // Answers when it was deleted first. NOT_FOUND.
   StatusOr<Time> Delete(Deadline deadline, const std::string& ns, const std::string& id);
 
+  // The article as it is now. NOT_FOUND.
+  StatusOr<StoredArticle> Undelete(Deadline deadline, const std::string& ns, const std::string& id);
+
+  // As Get, each alone, in order.
+  StatusOr<std::vector<std::optional<StoredArticle>>> BatchGet(Deadline deadline,
+                                                               const std::string& ns,
+                                                               const std::vector<std::string>& ids);
+  // NOT_FOUND also for a deleted one.
+  StatusOr<StoredArticle> LookUp(Deadline deadline, const std::string& ns,
+                                 const std::string& canonical_url);
+
   // One page. NOT_FOUND for a category that does not exist.
   StatusOr<FeedPage> ListArticles(Deadline deadline, const FeedQuery& query);
 

@@ -1,4 +1,5 @@
 #include "services/newsfeed/store.h"
+#include "services/newsfeed/store_tree.h"
 
 // The category tree.
 namespace winnow::newsfeed {
@@ -6,7 +7,12 @@ namespace {
 
 constexpr pg::Statement kParent{
     "newsfeed.parent_path",
-    "SELECT path FROM newsfeed.categories WHERE namespace = $1 AND id = $2 FOR KEY SHARE"};
+    "SELECT path FROM newsfeed.categories WHERE namespace = $1 AND id = $2 AND NOT is_deleting"};
+
+// Who reads the tree to change it waits for who changes it.
+constexpr pg::Statement kLockTree{
+    "newsfeed.lock_tree",
+    "SELECT pg_advisory_xact_lock(hashtextextended('newsfeed.tree/' || $1::text, 0))"};
 
 constexpr pg::Statement kInsert{
     "newsfeed.insert_category",
@@ -15,14 +21,14 @@ constexpr pg::Statement kInsert{
 
 constexpr pg::Statement kList{
     "newsfeed.list_categories",
-    "SELECT id, display_name, parent_id, path, created_at FROM newsfeed.categories "
-    "WHERE namespace = $1 AND path > $2::text[] ORDER BY path LIMIT $3"};
+    "SELECT id, display_name, parent_id, path, created_at, revision FROM newsfeed.categories "
+    "WHERE namespace = $1 AND path > $2::text[] AND NOT is_deleting ORDER BY path LIMIT $3"};
 
 constexpr pg::Statement kExisting{
     "newsfeed.existing_categories",
     "SELECT s.namespace, s.id FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
     "WHERE EXISTS (SELECT 1 FROM newsfeed.categories c WHERE c.namespace = s.namespace "
-    "AND c.id = s.id OFFSET 0)"};
+    "AND c.id = s.id AND NOT c.is_deleting OFFSET 0)"};
 
 pg::Array ToArray(const std::vector<std::string>& texts) {
   pg::Array array;
@@ -32,8 +38,11 @@ pg::Array ToArray(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+void LockTree(pg::Session& session, const std::string& ns) { session.Execute(kLockTree, ns); }
+
 StatusOr<Category> Store::CreateCategory(Deadline deadline, const Category& category) {
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Category> {
+    LockTree(session, category.ns);
     std::vector<std::string> above;
     std::optional<std::string> parent;
     if (!category.parent_id.empty()) {
@@ -48,6 +57,7 @@ StatusOr<Category> Store::CreateCategory(Deadline deadline, const Category& cate
         kInsert, category.ns, category.id, category.display_name, parent, ToArray(created.path));
     if (inserted.empty()) return AlreadyExists("category", category.id);
     created.create_time = pg::ToTime(inserted[0][0]);
+    created.etag = EtagOf(created, 1);
     return created;
   });
 }
@@ -65,6 +75,7 @@ StatusOr<std::vector<Category>> Store::ListCategories(Deadline deadline,
       category.parent_id = row[2].is_null() ? "" : row[2].as<std::string>();
       category.path = pg::ToTexts(row[3]);
       category.create_time = pg::ToTime(row[4]);
+      category.etag = EtagOf(category, row[5].as<int64_t>());
       categories.push_back(std::move(category));
     }
     return categories;

@@ -16,8 +16,10 @@ constexpr pg::Statement kChanges{
 
 constexpr pg::Statement kFreshness{
     "newsfeed.read_freshness",
-    "SELECT s.namespace, f.changed_at, f.created_at FROM unnest($1::text[]) AS s (namespace) "
-    "CROSS JOIN LATERAL (SELECT f.changed_at, f.created_at FROM newsfeed.feed_state f "
+    "SELECT s.namespace, f.changed_at, f.created_at, f.tree_revision FROM unnest($1::text[]) AS s "
+    "(namespace) "
+    "CROSS JOIN LATERAL (SELECT f.changed_at, f.created_at, f.tree_revision "
+    "FROM newsfeed.feed_state f "
     "WHERE f.namespace = s.namespace LIMIT 1) f"};
 
 const pg::Statement& PlacesStatement() {
@@ -75,7 +77,8 @@ std::map<std::string, Freshness> ReadFreshness(pg::Session& session,
   for (const std::string& ns : namespaces) names.Add(ns);
   std::map<std::string, Freshness> fresh;
   for (const pqxx::row& row : session.Execute(kFreshness, names)) {
-    fresh[row[0].as<std::string>()] = {pg::ToOptionalTime(row[1]), pg::ToOptionalTime(row[2])};
+    fresh[row[0].as<std::string>()] = {pg::ToOptionalTime(row[1]), pg::ToOptionalTime(row[2]),
+                                       row[3].as<int64_t>()};
   }
   return fresh;
 }

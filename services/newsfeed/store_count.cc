@@ -6,7 +6,9 @@ namespace winnow::newsfeed {
 namespace {
 
 constexpr pg::Statement kCategoryExists{
-    "newsfeed.feed_exists", "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 AND id = $2"};
+    "newsfeed.feed_exists",
+    "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 AND id = $2 "
+    "AND NOT is_deleting"};
 
 // $1 feed, $2 position, $3 epoch it belongs to, $4 rows to look at, $5 sources, $6 languages, $7
 // has_image, $8 and $9 publish time (from, until), $10 keywords. Looked at: how many rows, filtered

@@ -1,5 +1,7 @@
 #include "services/newsfeed/store_entries.h"
 
+#include <algorithm>
+
 #include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_rows.h"
 
@@ -31,6 +33,11 @@ constexpr pg::Statement kRefresh{
     "$6::boolean[], $7::text[]) "
     "AS s (feed, publish_time, id, source, language, has_image, terms) "
     "WHERE e.feed = s.feed AND e.publish_time = s.publish_time AND e.id = s.id"};
+
+constexpr pg::Statement kFeeds{
+    "newsfeed.feeds_of_articles",
+    "SELECT s.number, e.feed FROM unnest($1::bigint[]) AS s (number) CROSS JOIN LATERAL ("
+    "SELECT e.feed FROM newsfeed.feed_entries e WHERE e.article_number = s.number OFFSET 0) e"};
 
 void AddKeys(pg::Parameters& parameters, std::span<const Entry> entries) {
   pg::Array feeds;
@@ -102,6 +109,39 @@ void RefreshEntries(pg::Session& session, std::span<const Entry> entries) {
   AddKeys(parameters, entries);
   AddFiltered(parameters, entries);
   session.Run(kRefresh, parameters);
+}
+
+std::map<int64_t, std::vector<std::string>> ReadFeeds(pg::Session& session,
+                                                      const std::vector<int64_t>& numbers) {
+  std::map<int64_t, std::vector<std::string>> feeds;
+  if (numbers.empty()) return feeds;
+  pg::Array asked;
+  for (const int64_t number : numbers) asked.Add(number);
+  for (const pqxx::row& row : session.Execute(kFeeds, asked)) {
+    feeds[row[0].as<int64_t>()].push_back(row[1].as<std::string>());
+  }
+  for (auto& [number, names] : feeds) std::sort(names.begin(), names.end());
+  return feeds;
+}
+
+void MoveEntries(pg::Session& session, std::span<const Edit> edits, std::vector<FeedChange> moves,
+                 int64_t first) {
+  std::vector<Entry> entered;
+  std::vector<Entry> left;
+  std::vector<Entry> refreshed;
+  int64_t seq = first;
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const StoredArticle* article = &edits[i].after;
+    for (std::string& feed : moves[i].entered) entered.push_back({std::move(feed), article, seq});
+    for (std::string& feed : moves[i].left) left.push_back({std::move(feed), article, seq});
+    for (std::string& feed : moves[i].refreshed) {
+      refreshed.push_back({std::move(feed), article, seq});
+    }
+    ++seq;
+  }
+  DeleteEntries(session, left);
+  RefreshEntries(session, refreshed);
+  InsertEntries(session, entered);
 }
 
 }  // namespace winnow::newsfeed

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "services/newsfeed/articles.h"
+#include "services/newsfeed/feeds.h"
+#include "services/newsfeed/upsert.h"
 #include "services/platform/postgres/session.h"
 
 // Rows of newsfeed.feed_entries: where articles stand in feeds.
@@ -22,5 +26,13 @@ void InsertEntries(pg::Session& session, std::span<const Entry> entries);
 void DeleteEntries(pg::Session& session, std::span<const Entry> entries);
 // Writes what filters ask for again; seq stays.
 void RefreshEntries(pg::Session& session, std::span<const Entry> entries);
+
+// The feeds that have an entry of each of these articles, sorted, by article number.
+std::map<int64_t, std::vector<std::string>> ReadFeeds(pg::Session& session,
+                                                      const std::vector<int64_t>& numbers);
+// Moves the edited articles from feeds to feeds; the first edit is the change at `first`, the
+// others follow.
+void MoveEntries(pg::Session& session, std::span<const Edit> edits, std::vector<FeedChange> moves,
+                 int64_t first);
 
 }  // namespace winnow::newsfeed

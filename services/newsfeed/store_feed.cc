@@ -26,6 +26,7 @@ struct Answer {
   std::string epoch;
   std::optional<Time> changed_at;
   std::optional<Time> created_at;
+  int64_t tree_revision = 0;
   bool overflow = false;
   std::vector<Row> rows;
 };
@@ -37,6 +38,7 @@ void ReadState(const pqxx::row& row, Answer& answer) {
   }
   answer.changed_at = pg::ToOptionalTime(row[kChangedAt]);
   answer.created_at = pg::ToOptionalTime(row[kCreatedAt]);
+  if (!row[kTreeRevision].is_null()) answer.tree_revision = row[kTreeRevision].as<int64_t>();
   answer.overflow = row[kOverflow].as<bool>();
 }
 
@@ -201,6 +203,7 @@ FeedPage ToPage(Answer answer, const FeedQuery& query) {
   page.epoch = std::move(answer.epoch);
   page.changed_at = answer.changed_at;
   page.created_at = answer.created_at;
+  page.tree_revision = answer.tree_revision;
   for (Row& row : answer.rows) {
     const bool full = page.articles.size() == static_cast<size_t>(query.page_size);
     if (full) {
@@ -221,7 +224,8 @@ FeedPage ToPage(Answer answer, const FeedQuery& query) {
 
 constexpr pg::Statement kCategoryExists{
     "newsfeed.category_exists",
-    "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 AND id = $2"};
+    "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 AND id = $2 "
+    "AND NOT is_deleting"};
 
 }  // namespace
 

@@ -52,6 +52,7 @@ std::string Page(const std::string& with, const std::string& overflow) {
          ") END, CASE p.kind WHEN 0 THEN (SELECT l.epoch " + log +
          ") END, CASE p.kind WHEN 0 THEN (SELECT f.changed_at " + state +
          ") END, CASE p.kind WHEN 0 THEN (SELECT f.created_at " + state +
+         ") END, CASE p.kind WHEN 0 THEN (SELECT f.tree_revision " + state +
          ") END, CASE p.kind WHEN 0 THEN " + overflow + " END, p.seq, p.publish_time, p.id, " +
          kContentColumns +
          " FROM (SELECT 0 AS kind, NULL::timestamptz AS publish_time, NULL::text AS id, "

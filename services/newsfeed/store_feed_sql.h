@@ -18,10 +18,11 @@ enum PageRow { kStateRow, kHitRow, kMarkerRow };
 
 enum PageColumn {
   kKind,
-  kHead,  // of the state, like the next four; null in other rows
+  kHead,  // of the state, like the next five; null in other rows
   kEpoch,
   kChangedAt,
   kCreatedAt,
+  kTreeRevision,
   kOverflow,  // too many newer entries to sort: scan instead
   kSeq,       // of a hit: when it came into the feed
   kKeyTime,   // of a hit or the marker

@@ -18,7 +18,7 @@ constexpr pg::Statement kLoadPaths{
     "newsfeed.load_paths",
     "SELECT s.namespace, s.id, c.path FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
     "CROSS JOIN LATERAL (SELECT c.path FROM newsfeed.categories c "
-    "WHERE c.namespace = s.namespace AND c.id = s.id LIMIT 1) c"};
+    "WHERE c.namespace = s.namespace AND c.id = s.id AND NOT c.is_deleting LIMIT 1) c"};
 
 const pg::Statement& LoadArticles() {
   static const std::string sql =

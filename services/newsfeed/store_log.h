@@ -15,7 +15,7 @@ namespace winnow::newsfeed {
 
 const pg::Stream& FeedsStream();
 
-enum class ChangeKind { kCreated = 1, kEdited = 2, kDeleted = 3, kCited = 4 };
+enum class ChangeKind { kCreated = 1, kEdited = 2, kDeleted = 3, kCited = 4, kRestored = 5 };
 
 struct Change {
   std::string ns;

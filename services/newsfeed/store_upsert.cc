@@ -109,12 +109,16 @@ const CategoryPaths& PathsOf(const std::map<std::string, CategoryPaths>& paths,
 }
 
 // What the edits of a plan mean for the feeds, one for one.
-std::vector<FeedChange> DiffFeeds(const UpsertPlan& plan,
+std::vector<FeedChange> DiffFeeds(pg::Session& session, const UpsertPlan& plan,
                                   const std::map<std::string, CategoryPaths>& paths) {
+  std::vector<int64_t> numbers;
+  for (const Edit& edit : plan.edited) numbers.push_back(edit.after.number);
+  std::map<int64_t, std::vector<std::string>> feeds = ReadFeeds(session, numbers);
   std::vector<FeedChange> changes;
   changes.reserve(plan.edited.size());
   for (const Edit& edit : plan.edited) {
-    changes.push_back(DiffFeeds(edit, PathsOf(paths, edit.after.content)));
+    changes.push_back(
+        DiffFeeds(edit, feeds[edit.after.number], PathsOf(paths, edit.after.content)));
   }
   return changes;
 }
@@ -135,26 +139,13 @@ std::vector<Change> ChangesOf(const UpsertPlan& plan, const std::vector<FeedChan
 
 void WriteEntries(pg::Session& session, const UpsertPlan& plan, std::vector<FeedChange> moves,
                   const std::map<std::string, CategoryPaths>& paths, int64_t first_edit) {
+  MoveEntries(session, plan.edited, std::move(moves), first_edit);
   std::vector<Entry> entered;
-  std::vector<Entry> left;
-  std::vector<Entry> refreshed;
   for (const StoredArticle& article : plan.created) {
     for (std::string& feed : FeedsOf(article, PathsOf(paths, article.content))) {
       entered.push_back({std::move(feed), &article, article.number});
     }
   }
-  int64_t seq = first_edit;
-  for (size_t i = 0; i < moves.size(); ++i) {
-    const StoredArticle* article = &plan.edited[i].after;
-    for (std::string& feed : moves[i].entered) entered.push_back({std::move(feed), article, seq});
-    for (std::string& feed : moves[i].left) left.push_back({std::move(feed), article, seq});
-    for (std::string& feed : moves[i].refreshed) {
-      refreshed.push_back({std::move(feed), article, seq});
-    }
-    ++seq;
-  }
-  DeleteEntries(session, left);
-  RefreshEntries(session, refreshed);
   InsertEntries(session, entered);
 }
 
@@ -170,7 +161,7 @@ class Transaction {
     Known known = LoadKnown(session, sent_);
     const std::map<std::string, CategoryPaths> paths = known.paths;
     plan_ = PlanUpserts(sent_, std::move(known), latest_, log.arrival_time());
-    std::vector<FeedChange> moves = DiffFeeds(plan_, paths);
+    std::vector<FeedChange> moves = DiffFeeds(session, plan_, paths);
     receipt_ = AppendChanges(log, ChangesOf(plan_, moves));
     int64_t number = receipt_.first;
     for (StoredArticle& article : plan_.created) article.number = number++;

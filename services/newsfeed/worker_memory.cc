@@ -30,7 +30,7 @@ FeedFill ToFill(const std::string& ns, FeedPage page) {
   fill.whole = !page.next.has_value();
   fill.position = page.until;
   fill.epoch = std::move(page.epoch);
-  fill.freshness = {page.changed_at, page.created_at};
+  fill.freshness = {page.changed_at, page.created_at, page.tree_revision};
   fill.entries.reserve(page.articles.size());
   for (size_t i = 0; i < page.articles.size(); ++i) {
     StoredArticle& article = page.articles[i];

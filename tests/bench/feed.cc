@@ -67,7 +67,9 @@ struct Parts {
   WatchHub hub{metrics};
   MemoryKeeper keeper{reads, store, memory,
                       hub,   1'000, metrics};  // never started: the store answers
-  Handlers handlers{store, memory, keeper, clock, upserts, {}};
+  TreeStore tree{reads, writes, logs};
+  TreeWorker tree_worker{tree, metrics};
+  Handlers handlers{store, tree, tree_worker, memory, keeper, clock, upserts, {}};
 };
 
 // Articles of the size of Korean news, oldest first, inside the database.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from eventually import eventually
 from pipeline import START, article, decision, feed, item, put
 
@@ -167,6 +168,58 @@ def test_a_deleted_article_leaves_every_feed(client: winnow.Winnow, namespace: s
     assert [each.id for each in feed(client, namespace)] == [kept.id]
     # What was decided stays decided.
     assert decision(client, gone).verdict == UNIQUE
+    assert client.newsfeed.undelete_article(gone.id, namespace=namespace).id == gone.id
+    assert {each.id for each in feed(client, namespace)} == {kept.id, gone.id}
+
+
+def test_articles_may_be_sent_read_and_found_by_themselves(
+    client: winnow.Winnow, namespace: str
+) -> None:
+    def own(number: int) -> winnow.Article:
+        made = winnow.Article(
+            namespace=namespace,
+            id=f"own-{number}",
+            url=f"https://own.example/{number}",
+            title=f"Own {number}",
+            source="own",
+            keywords=["climate" if number % 2 else "solar", "own"],
+        )
+        made.publish_time.FromSeconds(1_750_000_000 + number)
+        return made
+
+    for sent, result in client.newsfeed.ingest_articles(own(number) for number in range(40)):
+        assert isinstance(result, winnow.UpsertedArticle)
+        assert result.id == sent.id
+    got = client.newsfeed.batch_get_articles(["own-1", "nobody"], namespace=namespace)
+    assert isinstance(got[0], winnow.Article)
+    assert isinstance(got[1], winnow.NotFound)
+    found = client.newsfeed.lookup_article(
+        "http://www.own.example/7/?utm_source=e2e", namespace=namespace
+    )
+    assert found.id == "own-7"
+    about = winnow.ArticleFilter(keywords="own AND NOT solar")
+    shown = client.newsfeed.articles(namespace=namespace, filter=about, page_size=3)
+    assert [each.id for each in shown] == [f"own-{number}" for number in range(39, 0, -2)]
+
+
+def test_categories_are_renamed_moved_and_deleted(client: winnow.Winnow, namespace: str) -> None:
+    for id, parent in (("port", ""), ("crane", "port"), ("city", "")):
+        client.newsfeed.create_category(
+            winnow.Category(namespace=namespace, id=id, parent_id=parent, display_name=id)
+        )
+    (stored,) = put(client, [item(namespace, 60, categories=["crane"])])
+    article(client, stored)
+    renamed = client.newsfeed.rename_category("crane", "Cranes", namespace=namespace)
+    moved = client.newsfeed.move_category("crane", "city", namespace=namespace, etag=renamed.etag)
+    assert (moved.moved_articles, moved.pending) == (1, False)
+    assert [each.id for each in feed(client, namespace, "city")] == [stored.id]
+    assert feed(client, namespace, "port") == []
+    with pytest.raises(winnow.FailedPrecondition):
+        client.newsfeed.delete_category("crane", namespace=namespace)
+    client.newsfeed.delete_category("crane", namespace=namespace, force=True)
+    assert [each.id for each in feed(client, namespace, "uncategorized")] == [stored.id]
+    listed = [each.id for each in client.newsfeed.categories(namespace=namespace)]
+    assert listed == ["city", "port"]
 
 
 def test_items_are_listed_newest_arrival_first(client: winnow.Winnow, namespace: str) -> None:

@@ -154,10 +154,12 @@ class NewsFeedTest : public ::testing::Test {
   pg::Pool logs_{{.name = "log", .url = url_}, metrics_};
   UpsertMetrics upserts_{metrics_};
   Store store_{reads_, writes_, logs_, clock_, {}};
+  TreeStore tree_{reads_, writes_, logs_, 3};
+  TreeWorker tree_worker_{tree_, metrics_};
   FeedMemory memory_{kMemoryArticles, 4};
   WatchHub hub_{metrics_};
   MemoryKeeper keeper_{reads_, store_, memory_, hub_, kMemoryArticles, metrics_};
-  Handlers handlers_{store_, memory_, keeper_, clock_, upserts_, {}};
+  Handlers handlers_{store_, tree_, tree_worker_, memory_, keeper_, clock_, upserts_, {}};
 };
 
 }  // namespace winnow::newsfeed

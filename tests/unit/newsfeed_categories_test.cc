@@ -83,19 +83,41 @@ StoredArticle In(const std::vector<std::string>& categories) {
   return article;
 }
 
+// Of an article that is where its categories put it.
+FeedChange Diff(const Edit& edit, const CategoryPaths& paths) {
+  return DiffFeeds(edit, FeedsOf(edit.before, paths), paths);
+}
+
 TEST(Feeds, OfAnEditAreEnteredLeftOrKept) {
   const CategoryPaths paths = {
       {"ai", {"tech", "ai"}}, {"chips", {"tech", "chips"}}, {"energy", {"energy"}}};
-  FeedChange change = DiffFeeds({In({"ai", "energy"}), In({"chips"})}, paths);
+  FeedChange change = Diff({In({"ai", "energy"}), In({"chips"})}, paths);
   EXPECT_THAT(change.entered, ElementsAre("default/chips"));
   EXPECT_THAT(change.left, ElementsAre("default/ai", "default/energy"));
   EXPECT_THAT(change.refreshed, IsEmpty()) << "an ancestor's entry survives moves inside it";
 
   StoredArticle with_image = In({"ai"});
   with_image.content.thumbnail_url = "https://img.example/1";
-  change = DiffFeeds({In({"ai"}), with_image}, paths);
+  change = Diff({In({"ai"}), with_image}, paths);
   EXPECT_THAT(change.entered, IsEmpty());
   EXPECT_THAT(change.refreshed, ElementsAre("default/ai", "default/all", "default/tech"));
+}
+
+TEST(Feeds, ThatAnArticleIsInDecideNotThoseItShouldHaveBeenIn) {
+  const CategoryPaths moved = {{"ai", {"science", "ai"}}};
+  const FeedChange change =
+      DiffFeeds({In({"ai"}), In({"ai"})}, {"default/ai", "default/all", "default/tech"}, moved);
+  EXPECT_THAT(change.entered, ElementsAre("default/science"));
+  EXPECT_THAT(change.left, ElementsAre("default/tech"));
+}
+
+TEST(Etags, DifferByRevisionAndByCategory) {
+  Category category;
+  category.id = "ai";
+  const std::string first = EtagOf(category, 1);
+  EXPECT_NE(first, EtagOf(category, 2));
+  category.create_time += std::chrono::seconds(1);
+  EXPECT_NE(first, EtagOf(category, 1)) << "another of that name";
 }
 
 TEST(Feeds, DoNotShowADeletedArticle) {

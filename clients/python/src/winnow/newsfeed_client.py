@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import grpc
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from winnow import paging
+from winnow import ingest, paging
 from winnow.connection import Connection
 from winnow.errors import WinnowError, from_rpc_error, from_status
 from winnow.newsfeed.v1 import newsfeed_pb2, newsfeed_service_pb2
@@ -22,6 +23,8 @@ ListCategoriesResponse = newsfeed_service_pb2.ListCategoriesResponse
 CountNewArticlesResponse = newsfeed_service_pb2.CountNewArticlesResponse
 UpsertedArticle = newsfeed_service_pb2.UpsertedArticle
 UpsertOutcome = newsfeed_service_pb2.UpsertOutcome
+MoveCategoryResponse = newsfeed_service_pb2.MoveCategoryResponse
+DeleteCategoryResponse = newsfeed_service_pb2.DeleteCategoryResponse
 WatchArticlesResponse = newsfeed_service_pb2.WatchArticlesResponse
 
 
@@ -134,16 +137,55 @@ class NewsFeedClient:
         request = newsfeed_service_pb2.GetArticleRequest(namespace=namespace, id=id)
         return self._connection.unary(self._stub.GetArticle, request, timeout=timeout).article
 
+    def batch_get_articles(
+        self, ids: Sequence[str], *, namespace: str = "", timeout: float | None = None
+    ) -> list[Article | WinnowError]:
+        """Reads up to 1,000 articles. A missing one's place holds its error."""
+        request = newsfeed_service_pb2.BatchGetArticlesRequest(namespace=namespace, ids=ids)
+        response = self._connection.unary(self._stub.BatchGetArticles, request, timeout=timeout)
+        return [
+            from_status(result.error) if result.HasField("error") else result.article
+            for result in response.results
+        ]
+
+    def lookup_article(
+        self, url: str, *, namespace: str = "", timeout: float | None = None
+    ) -> Article:
+        """Reads the article of a web page, whatever form its URL has. Raises NotFound."""
+        request = newsfeed_service_pb2.LookupArticleRequest(namespace=namespace, url=url)
+        return self._connection.unary(self._stub.LookupArticle, request, timeout=timeout).article
+
     def batch_upsert_articles(
         self, articles: Sequence[Article], *, timeout: float | None = None
     ) -> list[UpsertedArticle | WinnowError]:
         """Stores up to 1,000 articles. They fail alone: a refused one's place holds its error."""
         request = newsfeed_service_pb2.BatchUpsertArticlesRequest(articles=articles)
         response = self._connection.unary(self._stub.BatchUpsertArticles, request, timeout=timeout)
-        return [
-            from_status(result.error) if result.HasField("error") else result.upserted
-            for result in response.results
-        ]
+        return [_upsert_result(result) for result in response.results]
+
+    def ingest_articles(
+        self,
+        articles: Iterable[Article],
+        *,
+        window: int = ingest.DEFAULT_WINDOW,
+        idle_timeout: float = ingest.DEFAULT_IDLE_TIMEOUT,
+    ) -> Iterator[tuple[Article, UpsertedArticle | WinnowError]]:
+        """Stores any number of articles over one flow-controlled stream.
+
+        Yields each article with what became of it, in order; `articles` is read as the server takes
+        them in, at most `window` ahead of the answers. A lost connection is made again and what was
+        not answered is sent again. `idle_timeout`: seconds that an answer may take.
+        """
+        requests = (newsfeed_service_pb2.IngestArticlesRequest(article=each) for each in articles)
+        answers = ingest.ingest(
+            self._connection,
+            self._stub.IngestArticles,
+            requests,
+            window=window,
+            idle_timeout=idle_timeout,
+        )
+        for request, response in answers:
+            yield request.article, _upsert_result(response.result)
 
     def delete_article(
         self, id: str, *, namespace: str = "", timeout: float | None = None
@@ -152,6 +194,13 @@ class NewsFeedClient:
         request = newsfeed_service_pb2.DeleteArticleRequest(namespace=namespace, id=id)
         response = self._connection.unary(self._stub.DeleteArticle, request, timeout=timeout)
         return response.delete_time
+
+    def undelete_article(
+        self, id: str, *, namespace: str = "", timeout: float | None = None
+    ) -> Article:
+        """Brings a deleted article back into its feeds, where it counts as new."""
+        request = newsfeed_service_pb2.UndeleteArticleRequest(namespace=namespace, id=id)
+        return self._connection.unary(self._stub.UndeleteArticle, request, timeout=timeout).article
 
     def create_category(self, category: Category, *, timeout: float | None = None) -> Category:
         """Creates a category. Never tried again by itself: the second try would find the first's.
@@ -163,6 +212,57 @@ class NewsFeedClient:
             self._stub.CreateCategory, request, timeout=timeout, idempotent=False
         )
         return response.category
+
+    def rename_category(
+        self,
+        id: str,
+        display_name: str,
+        *,
+        namespace: str = "",
+        etag: str = "",
+        timeout: float | None = None,
+    ) -> Category:
+        """Changes a category's name; with an etag only if it is as it was read (else Aborted)."""
+        category = Category(namespace=namespace, id=id, display_name=display_name, etag=etag)
+        request = newsfeed_service_pb2.UpdateCategoryRequest(
+            category=category, update_mask=FieldMask(paths=["display_name"])
+        )
+        return self._connection.unary(self._stub.UpdateCategory, request, timeout=timeout).category
+
+    def move_category(
+        self,
+        id: str,
+        parent_id: str,
+        *,
+        namespace: str = "",
+        etag: str = "",
+        timeout: float | None = None,
+    ) -> MoveCategoryResponse:
+        """Puts a category below another ("": a root). `pending`: the rest follows by itself."""
+        request = newsfeed_service_pb2.MoveCategoryRequest(
+            namespace=namespace, id=id, parent_id=parent_id, etag=etag
+        )
+        return self._connection.unary(self._stub.MoveCategory, request, timeout=timeout)
+
+    def delete_category(
+        self,
+        id: str,
+        *,
+        namespace: str = "",
+        force: bool = False,
+        etag: str = "",
+        timeout: float | None = None,
+    ) -> DeleteCategoryResponse:
+        """Deletes a category that has none below it; `force`: takes its articles out of it first.
+
+        Never tried again by itself: the second try would not find it.
+        """
+        request = newsfeed_service_pb2.DeleteCategoryRequest(
+            namespace=namespace, id=id, force=force, etag=etag
+        )
+        return self._connection.unary(
+            self._stub.DeleteCategory, request, timeout=timeout, idempotent=False
+        )
 
     def list_categories(
         self,
@@ -190,3 +290,9 @@ class NewsFeedClient:
             return page.categories, page.next_page_token
 
         return paging.iterate(fetch)
+
+
+def _upsert_result(
+    result: newsfeed_service_pb2.UpsertArticleResult,
+) -> UpsertedArticle | WinnowError:
+    return from_status(result.error) if result.HasField("error") else result.upserted

@@ -1,26 +1,38 @@
 package io.winnow.client;
 
+import com.google.protobuf.FieldMask;
 import com.google.protobuf.Timestamp;
 import io.grpc.CallOptions;
 import io.grpc.stub.ClientCalls;
 import io.winnow.newsfeed.v1.Article;
+import io.winnow.newsfeed.v1.BatchGetArticlesRequest;
 import io.winnow.newsfeed.v1.BatchUpsertArticlesRequest;
 import io.winnow.newsfeed.v1.Category;
 import io.winnow.newsfeed.v1.CountNewArticlesRequest;
 import io.winnow.newsfeed.v1.CountNewArticlesResponse;
 import io.winnow.newsfeed.v1.CreateCategoryRequest;
 import io.winnow.newsfeed.v1.DeleteArticleRequest;
+import io.winnow.newsfeed.v1.DeleteCategoryRequest;
+import io.winnow.newsfeed.v1.DeleteCategoryResponse;
 import io.winnow.newsfeed.v1.GetArticleRequest;
+import io.winnow.newsfeed.v1.GetArticleResult;
+import io.winnow.newsfeed.v1.IngestArticlesRequest;
 import io.winnow.newsfeed.v1.ListArticlesRequest;
 import io.winnow.newsfeed.v1.ListArticlesResponse;
 import io.winnow.newsfeed.v1.ListCategoriesRequest;
+import io.winnow.newsfeed.v1.LookupArticleRequest;
+import io.winnow.newsfeed.v1.MoveCategoryRequest;
+import io.winnow.newsfeed.v1.MoveCategoryResponse;
 import io.winnow.newsfeed.v1.NewsFeedServiceGrpc;
+import io.winnow.newsfeed.v1.UndeleteArticleRequest;
+import io.winnow.newsfeed.v1.UpdateCategoryRequest;
 import io.winnow.newsfeed.v1.UpsertArticleResult;
 import io.winnow.newsfeed.v1.UpsertedArticle;
 import io.winnow.newsfeed.v1.WatchArticlesRequest;
 import io.winnow.newsfeed.v1.WatchArticlesResponse;
 import java.util.Iterator;
 import java.util.List;
+import java.util.function.BiConsumer;
 
 /** NewsFeedService: feeds that scroll without end. */
 public final class NewsFeedClient {
@@ -68,6 +80,38 @@ public final class NewsFeedClient {
     return connection.call(NewsFeedServiceGrpc.getGetArticleMethod(), request).getArticle();
   }
 
+  /** Reads up to 1,000 articles; one result each, in order. */
+  public List<Result<Article>> batchGetArticles(String namespace, List<String> ids) {
+    var request =
+        BatchGetArticlesRequest.newBuilder().setNamespace(namespace).addAllIds(ids).build();
+    return connection
+        .call(NewsFeedServiceGrpc.getBatchGetArticlesMethod(), request)
+        .getResultsList()
+        .stream()
+        .map(NewsFeedClient::article)
+        .toList();
+  }
+
+  /** Reads the article of a web page, whatever form its URL has. */
+  public Article lookupArticle(String namespace, String url) {
+    var request = LookupArticleRequest.newBuilder().setNamespace(namespace).setUrl(url).build();
+    return connection.call(NewsFeedServiceGrpc.getLookupArticleMethod(), request).getArticle();
+  }
+
+  /**
+   * Stores a stream of articles of any length and tells {@code answered} of each with its result,
+   * in order. Goes on over a lost connection: what was not answered is sent again.
+   */
+  public void ingestArticles(
+      Iterator<Article> articles, BiConsumer<Article, Result<UpsertedArticle>> answered) {
+    Ingest.run(
+        connection,
+        NewsFeedServiceGrpc.getIngestArticlesMethod(),
+        articles,
+        article -> IngestArticlesRequest.newBuilder().setArticle(article).build(),
+        (article, response) -> answered.accept(article, result(response.getResult())));
+  }
+
   /** Stores up to 1,000 articles; one result each, in order. Safe to repeat. */
   public List<Result<UpsertedArticle>> batchUpsertArticles(List<Article> articles) {
     var request = BatchUpsertArticlesRequest.newBuilder().addAllArticles(articles).build();
@@ -85,6 +129,32 @@ public final class NewsFeedClient {
     return connection
         .call(NewsFeedServiceGrpc.getDeleteArticleMethod(), request)
         .getDeleteTime();
+  }
+
+  /** Brings a deleted article back into its feeds, where it counts as new. Safe to repeat. */
+  public Article undeleteArticle(String namespace, String id) {
+    var request = UndeleteArticleRequest.newBuilder().setNamespace(namespace).setId(id).build();
+    return connection.call(NewsFeedServiceGrpc.getUndeleteArticleMethod(), request).getArticle();
+  }
+
+  /** Changes the display name of a category; with an etag only if it is as it was read. */
+  public Category renameCategory(Category category) {
+    var request =
+        UpdateCategoryRequest.newBuilder()
+            .setCategory(category)
+            .setUpdateMask(FieldMask.newBuilder().addPaths("display_name"))
+            .build();
+    return connection.call(NewsFeedServiceGrpc.getUpdateCategoryMethod(), request).getCategory();
+  }
+
+  /** Puts a category below another. Pending: the rest of its articles follows by itself. */
+  public MoveCategoryResponse moveCategory(MoveCategoryRequest request) {
+    return connection.call(NewsFeedServiceGrpc.getMoveCategoryMethod(), request);
+  }
+
+  /** Deletes a category. Never tried again by itself: the second try would not find it. */
+  public DeleteCategoryResponse deleteCategory(DeleteCategoryRequest request) {
+    return connection.callOnce(NewsFeedServiceGrpc.getDeleteCategoryMethod(), request);
   }
 
   /** Creates a category. Never tried again by itself: the second try would find the first's. */
@@ -106,6 +176,12 @@ public final class NewsFeedClient {
                   request.toBuilder().setPageToken(token).build());
           return new Pages.Page<>(page.getCategoriesList(), page.getNextPageToken());
         });
+  }
+
+  private static Result<Article> article(GetArticleResult result) {
+    return result.hasError()
+        ? new Result.Failed<>(WinnowException.from(result.getError()))
+        : new Result.Ok<>(result.getArticle());
   }
 
   private static Result<UpsertedArticle> result(UpsertArticleResult result) {
