@@ -12,7 +12,7 @@ void AddConfigOptions(CLI::App& command, ConfigOptions& options) {
   command.add_option("--config", options.file, "JSON file (protos/winnow/config/v1/config.proto)");
   command
       .add_option("--target", options.targets,
-                  "all, or some of collector, dedup, newsfeed, classification")
+                  "all, or some of collector, dedup, newsfeed, classification, polling")
       ->delimiter(',');
   command.add_option("--listen", options.listen,
                      "gRPC address HOST:PORT (default 127.0.0.1:7400; port 0: any free one)");

@@ -7,6 +7,7 @@
 #include "services/collector/service.h"
 #include "services/dedup/service.h"
 #include "services/newsfeed/service.h"
+#include "services/polling/service.h"
 
 namespace winnow::app {
 namespace {
@@ -17,6 +18,7 @@ constexpr TargetRow kRows[] = {
     {"newsfeed", newsfeed::MakeNewsFeedTarget, newsfeed::NewsFeedMigrations},
     {"classification", classification::MakeClassificationTarget,
      classification::ClassificationMigrations},
+    {"polling", polling::MakePollingTarget, polling::PollingMigrations},
 };
 
 }  // namespace

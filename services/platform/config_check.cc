@@ -20,8 +20,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::array<std::string_view, 4> kTargets = {"collector", "dedup", "newsfeed",
-                                                      "classification"};
+constexpr std::array<std::string_view, 5> kTargets = {"collector", "dedup", "newsfeed",
+                                                      "classification", "polling"};
 constexpr std::string_view kPrivate = "postgres-private:";
 
 bool IsPostgresUrl(std::string_view url) {
@@ -116,8 +116,8 @@ class Checker {
       const bool known =
           target == "all" || std::find(kTargets.begin(), kTargets.end(), target) != kTargets.end();
       if (!known) {
-        Add(field,
-            "must be all, collector, dedup, newsfeed or classification, not \"" + target + "\"");
+        Add(field, "must be all, collector, dedup, newsfeed, classification or polling, not \"" +
+                       target + "\"");
       } else if (!seen.insert(target).second) {
         Add(field, "is listed twice: keep one");
       }

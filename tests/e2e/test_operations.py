@@ -22,6 +22,7 @@ SERVICES = {
     "winnow.dedup.v1.DedupService",
     "winnow.newsfeed.v1.NewsFeedService",
     "winnow.classification.v1.ClassificationService",
+    "winnow.polling.v1.PollingRegistryService",
 }
 
 

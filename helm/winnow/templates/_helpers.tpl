@@ -41,7 +41,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   "collector" "winnow.collector.v1.CollectorService"
   "dedup" "winnow.dedup.v1.DedupService"
   "newsfeed" "winnow.newsfeed.v1.NewsFeedService"
-  "classification" "winnow.classification.v1.ClassificationService") . -}}
+  "classification" "winnow.classification.v1.ClassificationService"
+  "polling" "winnow.polling.v1.PollingRegistryService") . -}}
 {{- end -}}
 
 {{/* winnow.config.v1.Config of all pods; the target comes by flag. */}}

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "services/platform/grpc/call.h"
+#include "services/platform/status.h"
+#include "services/polling/convert.h"
+#include "services/polling/store.h"
+#include "services/polling/store_metrics.h"
+#include "services/polling/worker_claims.h"
+#include "winnow/polling/v1/polling_service.pb.h"
+
+namespace winnow::polling {
+
+// One method per RPC of PollingRegistryService; its proto says what each does.
+class Handlers {
+ public:
+  struct Hooks {
+    std::function<void()> changed = [] {};  // history was written, or a job may have become due
+    std::function<void()> told = [] {};     // an event was written to the outbox
+  };
+  Handlers(Store& store, ClaimQueue& claims, JobMetrics& metrics, Hooks hooks)
+      : store_(store), claims_(claims), metrics_(metrics), hooks_(std::move(hooks)) {}
+
+#define WINNOW_HANDLER(Name) \
+  StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
+  WINNOW_HANDLER(RegisterJob);
+  WINNOW_HANDLER(BatchRegisterJobs);
+  WINNOW_HANDLER(HeartbeatJobs);
+  WINNOW_HANDLER(ReportProgress);
+  WINNOW_HANDLER(RescheduleJob);
+  WINNOW_HANDLER(TransitionJob);
+  WINNOW_HANDLER(CompleteJob);
+  WINNOW_HANDLER(FailJob);
+  WINNOW_HANDLER(ReleaseJob);
+  WINNOW_HANDLER(CancelJob);
+  WINNOW_HANDLER(GetJob);
+  WINNOW_HANDLER(ListJobs);
+  WINNOW_HANDLER(ListJobEvents);
+  WINNOW_HANDLER(RequeueJob);
+  WINNOW_HANDLER(BuryJob);
+#undef WINNOW_HANDLER
+  void ClaimJobs(const rpc::CallContext& call, const v1::ClaimJobsRequest& request,
+                 rpc::Completion<v1::ClaimJobsResponse> done);
+
+ private:
+  v1::ClaimJobsResponse Answer(const std::string& kind, const ClaimResult& result);
+  // A command of one job, whose request was checked but for what all have in common.
+  template <class Response, class Request>
+  StatusOr<Response> Do(const rpc::CallContext& call, const Request& request,
+                        const Command& command, Violations& violations);
+
+  Store& store_;
+  ClaimQueue& claims_;
+  JobMetrics& metrics_;
+  const Hooks hooks_;
+};
+
+}  // namespace winnow::polling

@@ -1,0 +1,119 @@
+#include "services/polling/worker_claims.h"
+
+#include <algorithm>
+#include <set>
+
+#include "services/platform/grpc/rpc_status.h"
+
+namespace winnow::polling {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr size_t kMostWaiters = 10'000;
+constexpr milliseconds kLookEvery(200);
+constexpr milliseconds kRetryAfter(1000);
+constexpr std::chrono::seconds kClaimTime(5);
+
+// No later than the first wait ends.
+Deadline NextLook(const std::list<ClaimQueue::Waiter>& waiting) {
+  Deadline next = steady_clock::now() + kLookEvery;
+  for (const ClaimQueue::Waiter& waiter : waiting) next = std::min(next, waiter.until);
+  return next;
+}
+
+}  // namespace
+
+void ClaimQueue::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void ClaimQueue::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  for (const Waiter& waiter : new_) waiter.done(rpc::ShuttingDown());
+  new_.clear();
+}
+
+void ClaimQueue::Add(Waiter waiter) {
+  Status refused;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) {
+      refused = rpc::ShuttingDown();
+    } else if (count_ >= kMostWaiters) {
+      refused = Overloaded("claims that wait", kRetryAfter);
+    } else {
+      ++count_;
+      new_.push_back(std::move(waiter));
+    }
+  }
+  if (!refused.ok()) return waiter.done(refused);
+  changed_.notify_all();
+}
+
+void ClaimQueue::Wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (count_ == 0) return;
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
+void ClaimQueue::Run() {
+  std::list<Waiter> waiting;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto is_due = [this] { return stopping_ || woken_ || !new_.empty(); };
+      if (waiting.empty()) {
+        changed_.wait(lock, is_due);
+      } else {
+        changed_.wait_until(lock, NextLook(waiting), is_due);
+      }
+      woken_ = false;
+      waiting.splice(waiting.end(), new_);
+      if (stopping_) break;
+    }
+    const size_t before = waiting.size();
+    ServeAll(waiting);
+    const std::lock_guard lock(mutex_);
+    count_ -= before - waiting.size();
+  }
+  for (const Waiter& waiter : waiting) waiter.done(rpc::ShuttingDown());
+}
+
+void ClaimQueue::ServeAll(std::list<Waiter>& waiting) {
+  std::set<std::string> empty;  // kinds that had nothing this time
+  for (auto at = waiting.begin(); at != waiting.end();) {
+    if (at->cancelled()) {
+      at->done(rpc::Cancelled("the caller went away"));
+      at = waiting.erase(at);
+      continue;
+    }
+    const bool is_last = at->until <= steady_clock::now();
+    StatusOr<ClaimResult> result = ClaimResult();
+    if (!empty.contains(at->query.kind)) {
+      result = store_.Claim(steady_clock::now() + kClaimTime, at->query);
+      if (result.ok() && result->touched == 0) empty.insert(at->query.kind);
+    }
+    if (result.ok()) {
+      at->stale.insert(at->stale.end(), result->stale.begin(), result->stale.end());
+      if (result->jobs.empty() && !is_last) {
+        ++at;
+        continue;
+      }
+      result->stale = std::move(at->stale);
+    }
+    at->done(std::move(result));
+    at = waiting.erase(at);
+  }
+}
+
+}  // namespace winnow::polling

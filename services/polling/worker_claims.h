@@ -1,0 +1,53 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/platform/grpc/call.h"
+#include "services/polling/store.h"
+
+namespace winnow::polling {
+
+// Claims that wait for a job without holding a thread: one thread of its own looks for all of them,
+// when something of this process became due, and a few times a second for what other processes did
+// and what time did. Who waits longest is served first.
+class ClaimQueue {
+ public:
+  struct Waiter {
+    ClaimQuery query;
+    Deadline until;               // then it is answered with nothing
+    std::vector<StaleJob> stale;  // what its claims found, for the answer
+    std::function<bool()> cancelled;
+    std::function<void(StatusOr<ClaimResult>)> done;
+  };
+  explicit ClaimQueue(Store& store) : store_(store) {}
+  ~ClaimQueue() { Stop(); }
+
+  void Start();
+  void Stop();
+  // RESOURCE_EXHAUSTED, by `done`, when too many wait; UNAVAILABLE when it stops.
+  void Add(Waiter waiter);
+  // Something may have become due: called after a commit.
+  void Wake();
+
+ private:
+  void Run();
+  // Looks once for each waiter; those that were answered are gone.
+  void ServeAll(std::list<Waiter>& waiting);
+
+  Store& store_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Waiter> new_;  // not yet seen by the thread
+  size_t count_ = 0;
+  bool stopping_ = false;
+  bool woken_ = false;
+  std::thread thread_;
+};
+
+}  // namespace winnow::polling

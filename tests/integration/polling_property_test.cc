@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "tests/integration/polling_fixture.h"
+
+// The set-based statements against the pure machine: whatever comes, rows and history are the same.
+namespace winnow::polling {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr int kSteps = 900;
+constexpr uint64_t kFirstSeed = 20260130;
+
+class PollingPropertyTest : public PollingTest, public testing::WithParamInterface<int> {
+ protected:
+  void SetUp() override {
+    PollingTest::SetUp();
+    Sql("UPDATE polling.policies SET max_attempts = 3");
+    policy_.states = {"processing", "summarizing"};
+    policy_.transitions = {{"processing", "summarizing"}};
+    policy_.max_attempts = 3;
+    policy_.view_prefix = "stt:polling:";
+  }
+
+  Rules rules() const { return {policy_, clock_}; }
+  int Below(int bound) { return std::uniform_int_distribution<int>(0, bound - 1)(random_); }
+  std::string AnyId() { return "j" + std::to_string(Below(9)); }
+
+  void Keep(const Outcome& outcome) {
+    model_[outcome.job.key.id] = outcome.job;
+    auto& events = expected_[outcome.job.key.id];
+    events.insert(events.end(), outcome.events.begin(), outcome.events.end());
+  }
+
+  void RegisterSome() {
+    std::vector<NewJob> jobs;
+    for (int i = Below(3); i >= 0; --i) {
+      const std::string id = AnyId();
+      if (std::any_of(jobs.begin(), jobs.end(), [&](const auto& job) { return job.id == id; })) {
+        continue;
+      }
+      jobs.push_back({id, Below(2) == 0 ? "" : policy_.states[static_cast<size_t>(Below(2))],
+                      "payload", seconds(Below(40))});
+    }
+    const std::string request = "r" + std::to_string(++requests_);
+    const auto made = store_.Register(Soon(), "stt", jobs, request);
+    ASSERT_TRUE(made.ok()) << made.status();
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      ASSERT_TRUE((*made)[i].ok()) << (*made)[i].status();
+      ASSERT_EQ(*(*made)[i], !model_.contains(jobs[i].id));
+      if (!*(*made)[i]) continue;
+      const std::string state = jobs[i].state.empty() ? policy_.states[0] : jobs[i].state;
+      auto outcome = polling::Register({"stt", jobs[i].id}, state, jobs[i].payload, jobs[i].delay,
+                                       request, rules(), now_);
+      ASSERT_TRUE(outcome.ok());
+      Keep(*outcome);
+    }
+  }
+
+  void ClaimSome() {
+    std::vector<Job> due;
+    for (const auto& [id, job] : model_) {
+      if (IsInFlight(job.phase) && job.ready_time <= now_ && !clock_.is_paused()) {
+        due.push_back(job);
+      }
+    }
+    std::sort(due.begin(), due.end(), [](const Job& a, const Job& b) {
+      return std::tie(a.ready_time, a.key.id) < std::tie(b.ready_time, b.key.id);
+    });
+    const int limit = 1 + Below(4);
+    due.resize(std::min(due.size(), static_cast<size_t>(limit)));
+    const std::string owner = "w" + std::to_string(Below(3));
+    const auto claimed = store_.Claim(Soon(), {"stt", owner, limit});
+    ASSERT_TRUE(claimed.ok()) << claimed.status();
+    ASSERT_EQ(claimed->touched, std::ssize(due));
+    auto next = claimed->jobs.begin();
+    int64_t last = last_token_;
+    for (const Job& job : due) {
+      const bool given = next != claimed->jobs.end() && next->key == job.key;
+      auto outcome =
+          Apply(job, command::Claim{given ? next->token : last + 1, owner}, "", rules(), now_);
+      ASSERT_TRUE(outcome.ok()) << outcome.status();
+      ASSERT_EQ(given, outcome->job.phase == Phase::kLeased) << job.key.id;
+      Keep(*outcome);
+      if (!given) continue;
+      ASSERT_GT(next->token, last_token_) << "tokens grow";
+      ASSERT_EQ(*next, outcome->job);
+      last = std::max(last, next->token);
+      ++next;
+    }
+    last_token_ = last;
+    ASSERT_EQ(next, claimed->jobs.end());
+  }
+
+  void BeatSome() {
+    std::vector<HeldJob> held;
+    for (int i = Below(5); i >= 0; --i) {
+      const std::string id = AnyId();
+      const int64_t token = model_.contains(id) ? model_[id].token - (Below(4) == 0) : 7;
+      held.push_back({id, token});
+    }
+    const auto beats = store_.Heartbeat(Soon(), "stt", held);
+    ASSERT_TRUE(beats.ok()) << beats.status();
+    std::map<std::string, Job> before = model_;
+    for (size_t i = 0; i < held.size(); ++i) {
+      const auto job = before.find(held[i].id);
+      StatusOr<Outcome> outcome = NotFound("job", held[i].id);
+      if (job != before.end()) {
+        outcome = Apply(job->second, command::Heartbeat{held[i].token}, "", rules(), now_);
+      }
+      ASSERT_EQ((*beats)[i].lost, !outcome.ok()) << held[i].id;
+      if (!outcome.ok()) continue;
+      ASSERT_EQ((*beats)[i].lease_end, outcome->job.ready_time);
+      ASSERT_EQ((*beats)[i].cancel_requested, outcome->job.cancel_requested);
+      model_[held[i].id] = outcome->job;
+    }
+  }
+
+  bool IsStale(const Job& job, SweepClock clock) const {
+    const Time kind_now = clock_.At(now_);
+    switch (clock) {
+      case SweepClock::kLease:
+        return job.phase == Phase::kLeased && job.ready_time <= now_;
+      case SweepClock::kNoProgress:
+        return job.phase == Phase::kLeased && job.progressed + policy_.no_progress <= kind_now;
+      case SweepClock::kDeadline:
+        return IsInFlight(job.phase) && job.entered + policy_.deadline <= kind_now;
+    }
+    return false;
+  }
+
+  void SweepSome() {
+    const auto clock = static_cast<SweepClock>(Below(3));
+    const int limit = Below(2) == 0 ? 1000 : 1 + Below(2);
+    int stale = 0;
+    for (const auto& [id, job] : model_) stale += IsStale(job, clock);
+    const auto swept = store_.Sweep(Soon(), "stt", clock, limit);
+    ASSERT_TRUE(swept.ok()) << swept.status();
+    ASSERT_EQ(std::ssize(*swept), std::min(stale, limit));
+    for (const StaleJob& one : *swept) {
+      ASSERT_TRUE(IsStale(model_.at(one.id), clock)) << one.id;
+      auto outcome = Apply(model_.at(one.id), command::Sweep{}, "", rules(), now_);
+      ASSERT_TRUE(outcome.ok());
+      ASSERT_EQ(outcome->events.at(0).reason, one.reason);
+      ASSERT_EQ(outcome->events.at(0).change == Change::kBuried, one.is_buried);
+      Keep(*outcome);
+    }
+  }
+
+  Command AnyCommand(int64_t token) {
+    const auto delay = Below(2) == 0 ? std::optional<Micros>(seconds(Below(50))) : std::nullopt;
+    switch (Below(10)) {
+      case 0:
+        return command::Progress{token, Below(101), "half"};
+      case 1:
+        return command::Reschedule{token, delay};
+      case 2:
+        return command::Transition{token, "summarizing", delay};
+      case 3:
+        return command::Complete{token, "text"};
+      case 4:
+      case 5:
+        return command::Fail{token, Below(8) == 0, "503", seconds(Below(20))};
+      case 6:
+        return command::Release{token};
+      case 7:
+        return command::Cancel{Below(2) == 0 ? std::optional<int64_t>(token) : std::nullopt,
+                               "stop"};
+      case 8:
+        return command::Requeue{"again"};
+      default:
+        return command::Bury{"enough"};
+    }
+  }
+
+  void DoOne() {
+    const std::string id = AnyId();
+    const int64_t token = model_.contains(id) ? model_[id].token - (Below(6) == 0) : 1;
+    const Command command = AnyCommand(token);
+    const std::string request = Below(5) == 0 && model_.contains(id)
+                                    ? model_[id].last_request
+                                    : "r" + std::to_string(++requests_);
+    const auto done = store_.Do(Soon(), {"stt", id}, command, request);
+    if (!model_.contains(id)) {
+      ASSERT_EQ(done.status().code(), StatusCode::kNotFound);
+      return;
+    }
+    const auto outcome = Apply(model_[id], command, request, rules(), now_);
+    ASSERT_EQ(done.status().code(), outcome.status().code()) << done.status();
+    if (outcome.ok()) Keep(*outcome);
+  }
+
+  void TurnTheClock() {
+    switch (Below(8)) {
+      case 0:
+        return SetTime(now_ + minutes(Below(25)));
+      case 1:
+        return SetTime(now_ - seconds(Below(40)));
+      case 2:
+        clock_ = clock_.is_paused() ? Resume(clock_, now_) : Pause(clock_, now_);
+        return Sql("UPDATE polling.kinds SET paused_us = " + std::to_string(clock_.paused.count()) +
+                   ", pause_time = " +
+                   (clock_.is_paused() ? "'" + pg::ToParameter(*clock_.pause_time) + "'"
+                                       : std::string("NULL")));
+      default:
+        return SetTime(now_ + seconds(Below(15)));
+    }
+  }
+
+  // Rows and history, whole.
+  void Compare() {
+    int64_t total = 0;
+    for (const auto& [id, job] : model_) {
+      const auto stored = store_.Get(Soon(), job.key);
+      ASSERT_TRUE(stored.ok()) << stored.status();
+      ASSERT_EQ(*stored, job) << id;
+      const auto events = store_.ListEvents(Soon(), job.key, 0, 100'000);
+      ASSERT_TRUE(events.ok()) << events.status();
+      std::vector<JobEvent> found;
+      for (const NumberedEvent& event : *events) found.push_back(event.event);
+      ASSERT_EQ(found, expected_[id]) << id;
+      for (const JobEvent& event : found) stale_ += event.reason != StaleReason::kNone;
+      total += std::ssize(found);
+    }
+    ASSERT_EQ(Number("SELECT count(*) FROM polling.jobs"), std::ssize(model_));
+    ASSERT_EQ(Number("SELECT count(*) FROM polling.job_events"), total);
+    ASSERT_EQ(Number("SELECT count(*) FROM polling.outbox"), std::exchange(stale_, 0));
+  }
+
+  Policy policy_;
+  KindClock clock_;
+  std::mt19937_64 random_{kFirstSeed + static_cast<uint64_t>(GetParam())};
+  std::map<std::string, Job> model_;
+  std::map<std::string, std::vector<JobEvent>> expected_;
+  int requests_ = 0;
+  int64_t last_token_ = 0;
+  int64_t stale_ = 0;
+};
+
+TEST_P(PollingPropertyTest, StatementsDoWhatTheMachineDoes) {
+  for (int step = 0; step < kSteps && !HasFatalFailure(); ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    const int act = Below(16);
+    if (act < 2) {
+      RegisterSome();
+    } else if (act < 6) {
+      ClaimSome();
+    } else if (act < 8) {
+      BeatSome();
+    } else if (act < 10) {
+      SweepSome();
+    } else if (act < 13) {
+      DoOne();
+    } else {
+      TurnTheClock();
+    }
+    if (!HasFatalFailure() && step % 5 == 0) Compare();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PollingPropertyTest, testing::Range(0, 4));
+
+}  // namespace
+}  // namespace winnow::polling
