@@ -9,7 +9,8 @@ namespace winnow::fuzz {
 std::span<const Target> Targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> targets;
-    for (const auto area : {DedupTargets(), NewsFeedTargets(), PlatformTargets()}) {
+    for (const auto area :
+         {CollectorTargets(), DedupTargets(), NewsFeedTargets(), PlatformTargets()}) {
       targets.insert(targets.end(), area.begin(), area.end());
     }
     return targets;

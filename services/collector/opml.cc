@@ -1,0 +1,84 @@
+#include "services/collector/opml.h"
+
+#include <algorithm>
+#include <set>
+
+#include "services/collector/vendor.h"
+#include "services/platform/text.h"
+#include "services/platform/xml.h"
+
+namespace winnow::collector {
+namespace {
+
+bool EqualIgnoringCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return lower(x) == lower(y);
+  });
+}
+
+std::string AttributeOf(const XmlNode& node, std::string_view name) {
+  for (const auto& [key, value] : node.attributes) {
+    if (EqualIgnoringCase(key, name)) return CollapseWhitespace(value);
+  }
+  return {};
+}
+
+std::string TitleOf(const XmlNode& node) {
+  std::string title = AttributeOf(node, "title");
+  if (title.empty()) title = AttributeOf(node, "text");
+  return LeadOf(UnescapeHtml(title), kMaxSourceName);
+}
+
+class OutlineReader {
+ public:
+  explicit OutlineReader(Opml& out) : out_(out) {}
+
+  bool Read(const XmlNode& node) {
+    for (const XmlNode& child : node.children) {
+      if (!EqualIgnoringCase(child.name, "outline")) continue;
+      const std::string url = AttributeOf(child, "xmlUrl");
+      if (!url.empty() && !Add(child, url)) return false;
+      const std::string title = TitleOf(child);
+      if (!title.empty()) folders_.push_back(title);
+      const bool go_on = Read(child);
+      if (!title.empty()) folders_.pop_back();
+      if (!go_on) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool Add(const XmlNode& node, const std::string& url) {
+    if (ChannelOf(url).empty() || url.size() > kMaxUrl) {
+      ++out_.refused;
+    } else if (!seen_.insert(url).second) {
+      ++out_.repeated;
+    } else {
+      out_.feeds.push_back({url, TitleOf(node), TakeWords(folders_, kMaxCategories)});
+    }
+    return out_.feeds.size() <= kMaxOpmlFeeds;
+  }
+
+  Opml& out_;
+  std::set<std::string> seen_;
+  std::vector<std::string> folders_;
+};
+
+}  // namespace
+
+StatusOr<Opml> ReadOpml(std::string_view bytes) {
+  WINNOW_ASSIGN_OR_RETURN(const XmlNode root, ParseXml(bytes, "", {.max_bytes = kMaxOpmlBytes}));
+  if (!EqualIgnoringCase(root.name, "opml")) return InvalidField("", "is no OPML");
+  const auto body =
+      std::find_if(root.children.begin(), root.children.end(),
+                   [](const XmlNode& node) { return EqualIgnoringCase(node.name, "body"); });
+  Opml out;
+  if (!OutlineReader(out).Read(body == root.children.end() ? root : *body)) {
+    return InvalidField(
+        "", "has more than " + std::to_string(kMaxOpmlFeeds) + " feeds: import it in parts");
+  }
+  return out;
+}
+
+}  // namespace winnow::collector
