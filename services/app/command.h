@@ -23,5 +23,6 @@ void AddDedupCommands(CLI::App& app, Command& chosen);
 void AddDedupHistoryCommands(CLI::App& group, Command& chosen);  // of the group "dedup"
 void AddClassifyCommands(CLI::App& app, Command& chosen);
 void AddCollectCommands(CLI::App& app, Command& chosen);
+void AddEventsCommands(CLI::App& app, Command& chosen);
 
 }  // namespace winnow::app

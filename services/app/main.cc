@@ -35,6 +35,7 @@ int Run(int argc, char** argv) {
   AddDedupCommands(app, chosen);
   AddClassifyCommands(app, chosen);
   AddCollectCommands(app, chosen);
+  AddEventsCommands(app, chosen);
   AddMigrateCommand(app, chosen);
   AddCheckConfigCommand(app, chosen);
   try {

@@ -3,6 +3,7 @@
 #include <ranges>
 
 #include "services/app/transport.h"
+#include "services/platform/grpc/dead_letter_target.h"
 #include "services/platform/log.h"
 #include "services/platform/timestamp.h"
 
@@ -71,6 +72,7 @@ Status Serving::MakeTargets(const std::vector<TargetRow>& rows) {
                              .transport = *transport_,
                              .redis = redis_.get()});
   for (const TargetRow& row : rows) targets_.push_back(row.make(*platform_));
+  targets_.push_back(rpc::MakeDeadLetterTarget(*platform_));
   return OkStatus();
 }
 

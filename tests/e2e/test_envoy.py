@@ -140,6 +140,7 @@ def test_the_client_works_through_envoy_for_every_service(envoy: Envoy, namespac
             lambda: [a.id for a in client.newsfeed.articles(namespace=namespace)],
             "the article is in the feed",
         )
+        assert list(client.events.dead_letters(queue="nobody's")) == []
         decision = client.dedup.get_decision(stored.id, namespace=namespace)
         assert decision.document_id == stored.id
         streamed = [

@@ -23,6 +23,7 @@ SERVICES = {
     "winnow.newsfeed.v1.NewsFeedService",
     "winnow.classification.v1.ClassificationService",
     "winnow.polling.v1.PollingRegistryService",
+    "winnow.events.v1.DeadLetterService",
 }
 
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "services/platform/events/amqp_headers.h"
 #include "services/platform/events/amqp_topology.h"
 
 namespace winnow::events {
@@ -19,15 +20,13 @@ constexpr int kMaxFrameBytes = 131'072;
 constexpr timeval kConnectTime{5, 0};
 constexpr timeval kRpcTime{15, 0};
 constexpr timeval kCloseTime{2, 0};
+constexpr char kConsumerTag[] = "winnow";  // one consumer a channel
 constexpr char kSystemAuthorities[] = "/etc/ssl/certs/ca-certificates.crt";
 
-std::string ToString(amqp_bytes_t bytes) {
-  return {static_cast<const char*>(bytes.bytes), bytes.len};
-}
-
-amqp_bytes_t ToBytes(std::string_view text) {
-  return {text.size(), const_cast<char*>(text.data())};  // the library does not write to it
-}
+using amqp::Entry;
+using amqp::Table;
+using amqp::ToBytes;
+using amqp::ToString;
 
 Status Away(std::string what) {
   return Unavailable(Reason::kBrokerUnavailable, std::move(what), std::chrono::seconds(1));
@@ -66,35 +65,6 @@ Status ToStatus(const amqp_rpc_reply_t& reply, const std::string& doing) {
 Status ToStatus(int code, const std::string& doing) {
   return code == AMQP_STATUS_OK ? OkStatus()
                                 : Away("cannot " + doing + ": " + amqp_error_string2(code));
-}
-
-amqp_table_entry_t Entry(const char* key, const char* text) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(key);
-  entry.value.kind = AMQP_FIELD_KIND_UTF8;
-  entry.value.value.bytes = amqp_cstring_bytes(text);
-  return entry;
-}
-
-amqp_table_entry_t Entry(const char* key, int number) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(key);
-  entry.value.kind = AMQP_FIELD_KIND_I32;
-  entry.value.value.i32 = number;
-  return entry;
-}
-
-amqp_table_entry_t Entry(const char* key, bool flag) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(key);
-  entry.value.kind = AMQP_FIELD_KIND_BOOLEAN;
-  entry.value.value.boolean = flag ? 1 : 0;
-  return entry;
-}
-
-template <size_t n>
-amqp_table_t Table(std::array<amqp_table_entry_t, n>& entries) {
-  return {static_cast<int>(n), entries.data()};
 }
 
 amqp_socket_t* NewSocket(amqp_connection_state_t connection, const AmqpAddress& address) {
@@ -184,7 +154,8 @@ Status AmqpConnection::DeclareTopology() {
                          Entry("x-dead-letter-strategy", "at-least-once"),
                          Entry("x-overflow", "reject-publish"),
                          Entry("x-max-length", kMaxQueueLength)};
-    std::array dead_arguments{Entry("x-queue-type", "quorum")};
+    std::array dead_arguments{Entry("x-queue-type", "quorum"),
+                              Entry("x-delivery-limit", kDeadDeliveryLimit)};
     const std::string dead = DeadQueueName(declared.name);
     WINNOW_RETURN_IF_ERROR(queue(dead, Table(dead_arguments)));
     WINNOW_RETURN_IF_ERROR(bind(dead, kDeadExchange, declared.name));
@@ -242,7 +213,7 @@ StatusOr<AmqpConnection::Message> AmqpConnection::State::ReadMessage(uint64_t ta
   amqp_message_t message{};
   WINNOW_RETURN_IF_ERROR(
       ToStatus(amqp_read_message(connection, kChannel, &message, 0), "read a message"));
-  Message out{tag, "", ToString(message.body)};
+  Message out{tag, "", ToString(message.body), amqp::ReadDead(message.properties)};
   if ((message.properties._flags & AMQP_BASIC_MESSAGE_ID_FLAG) != 0) {
     out.message_id = ToString(message.properties.message_id);
   }
@@ -256,13 +227,16 @@ Status AmqpConnection::SelectConfirms() {
 }
 
 Status AmqpConnection::Publish(std::string_view exchange, std::string_view key,
-                               std::string_view message_id, std::string_view body) {
+                               std::string_view message_id, std::string_view body,
+                               const DeadHeaders* dead) {
   amqp_basic_properties_t properties{};
   properties._flags =
       AMQP_BASIC_DELIVERY_MODE_FLAG | AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_CONTENT_TYPE_FLAG;
   properties.delivery_mode = AMQP_DELIVERY_PERSISTENT;
   properties.message_id = ToBytes(message_id);
   properties.content_type = amqp_cstring_bytes("application/x-protobuf");
+  amqp::DeadEntries entries;
+  if (dead != nullptr) amqp::WriteDead(*dead, entries, properties);
   // Mandatory: an event that one of ours takes must not be lost with its queue.
   const bool is_mandatory = exchange != kEventExchange || HasQueue(key);
   return ToStatus(amqp_basic_publish(state_->connection, kChannel, ToBytes(exchange), ToBytes(key),
@@ -273,9 +247,14 @@ Status AmqpConnection::Publish(std::string_view exchange, std::string_view key,
 Status AmqpConnection::Consume(const std::string& queue, int prefetch) {
   amqp_basic_qos(state_->connection, kChannel, 0, static_cast<uint16_t>(prefetch), 0);
   WINNOW_RETURN_IF_ERROR(state_->LastReply("set the prefetch"));
-  amqp_basic_consume(state_->connection, kChannel, ToBytes(queue), amqp_empty_bytes, 0, 0, 0,
-                     amqp_empty_table);
+  amqp_basic_consume(state_->connection, kChannel, ToBytes(queue), amqp_cstring_bytes(kConsumerTag),
+                     0, 0, 0, amqp_empty_table);
   return state_->LastReply("consume from " + queue);
+}
+
+Status AmqpConnection::Cancel() {
+  amqp_basic_cancel(state_->connection, kChannel, amqp_cstring_bytes(kConsumerTag));
+  return state_->LastReply("end a subscription");
 }
 
 StatusOr<std::optional<AmqpConnection::Message>> AmqpConnection::Get(const std::string& queue) {
@@ -292,22 +271,11 @@ Status AmqpConnection::Ack(uint64_t tag) {
   return ToStatus(amqp_basic_ack(state_->connection, kChannel, tag, 0), "acknowledge a message");
 }
 
-Status AmqpConnection::Reject(uint64_t tag, bool requeue) {
-  return ToStatus(amqp_basic_reject(state_->connection, kChannel, tag, requeue ? 1 : 0),
-                  "reject a message");
-}
-
 StatusOr<int64_t> AmqpConnection::CountMessages(const std::string& queue) {
   const auto* found = amqp_queue_declare(state_->connection, kChannel, ToBytes(queue), 1, 1, 0, 0,
                                          amqp_empty_table);
   WINNOW_RETURN_IF_ERROR(state_->LastReply("look at the queue " + queue));
   return int64_t{found->message_count};
-}
-
-StatusOr<int64_t> AmqpConnection::Purge(const std::string& queue) {
-  const auto* purged = amqp_queue_purge(state_->connection, kChannel, ToBytes(queue));
-  WINNOW_RETURN_IF_ERROR(state_->LastReply("purge the queue " + queue));
-  return int64_t{purged->message_count};
 }
 
 void AmqpConnection::Close() {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "services/platform/clock.h"
 #include "services/platform/status.h"
 
 namespace winnow::events {
@@ -28,6 +29,13 @@ struct AmqpAddress {
 
 // Its error is INVALID_ARGUMENT that says what is wrong, without the password.
 StatusOr<AmqpAddress> ParseAmqpUrl(const std::string& url);
+
+// What a dead letter says of its death. Set by us, or by the broker where that made it one.
+struct DeadHeaders {
+  std::string reason;
+  int attempts = 0;
+  Time time{};  // to the second
+};
 
 // One connection with one channel, for one thread (Shutdown excepted). Any error but a refused
 // declaration leaves it useless: open another. Errors are UNAVAILABLE (BROKER_UNAVAILABLE).
@@ -56,6 +64,7 @@ class AmqpConnection {
     uint64_t tag = 0;
     std::string message_id;
     std::string body;
+    DeadHeaders dead;  // of a dead letter
   };
   struct Quiet {};  // nothing within the timeout
   using Heard = std::variant<Quiet, Confirmed, Returned, Blocked, Message>;
@@ -63,18 +72,18 @@ class AmqpConnection {
 
   // Makes the broker confirm publications: tags count from 1.
   Status SelectConfirms();
-  // Persistent and mandatory.
+  // Persistent and mandatory. `dead`: makes it a dead letter.
   Status Publish(std::string_view exchange, std::string_view key, std::string_view message_id,
-                 std::string_view body);
+                 std::string_view body, const DeadHeaders* dead = nullptr);
 
   // Begins to receive, at most `prefetch` unacknowledged messages at a time.
   Status Consume(const std::string& queue, int prefetch);
+  // Ends that. What has arrived meanwhile is still to be heard.
+  Status Cancel();
   // Takes one message, to be acknowledged; nothing when the queue is empty.
   StatusOr<std::optional<Message>> Get(const std::string& queue);
   Status Ack(uint64_t tag);
-  Status Reject(uint64_t tag, bool requeue);
   StatusOr<int64_t> CountMessages(const std::string& queue);
-  StatusOr<int64_t> Purge(const std::string& queue);
 
   // Says goodbye, so that the broker has all that was sent before; waits at most 2 s.
   void Close();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/platform/events/amqp_topology.h"
+#include "services/platform/events/dead_letters.h"
 #include "services/platform/log.h"
 
 namespace winnow::events {
@@ -19,6 +20,7 @@ constexpr milliseconds kMaxPause{5'000};
 // What was refused comes again after this: a full queue does not empty at once.
 constexpr milliseconds kRefusedPause{200};
 constexpr milliseconds kHearTime{20};
+constexpr std::chrono::seconds kMeasureInterval{15};
 constexpr milliseconds kIdleTime{1'000};  // between looks at the connection: heartbeats
 
 Status Connecting() {
@@ -39,7 +41,11 @@ AmqpPublisher::AmqpPublisher(AmqpAddress address, Metrics& metrics)
                                      {{"connection", "publisher"}})),
       blocked_gauge_(
           metrics.GetGauge("winnow_broker_blocked", "1 while the broker takes no publications.")),
-      health_(Connecting()) {}
+      health_(Connecting()) {
+  for (const Queue& queue : AllQueues()) {
+    dead_letters_.emplace_back(DeadQueueName(queue.name), &DeadLettersGauge(metrics, queue.name));
+  }
+}
 
 AmqpPublisher::~AmqpPublisher() { Stop(); }
 
@@ -106,6 +112,7 @@ void AmqpPublisher::Run() {
     while (status.ok()) {
       status = PublishReady();
       if (status.ok()) status = HearConfirms();
+      if (status.ok()) status = MeasureDeadLetters();
     }
     TakeBack();
     SetHealth(status);
@@ -185,6 +192,17 @@ Status AmqpPublisher::HearConfirms() {
   } else if (!unconfirmed_.empty() && steady_clock::now() > confirm_by_) {
     return Unavailable(Reason::kBrokerUnavailable, "the broker confirms nothing",
                        std::chrono::seconds(1));
+  }
+  return OkStatus();
+}
+
+Status AmqpPublisher::MeasureDeadLetters() {
+  const auto now = steady_clock::now();
+  if (now < next_measure_) return OkStatus();
+  next_measure_ = now + kMeasureInterval;
+  for (const auto& [queue, gauge] : dead_letters_) {
+    WINNOW_ASSIGN_OR_RETURN(const int64_t count, connection_->CountMessages(queue));
+    gauge->Set(static_cast<double>(count));
   }
   return OkStatus();
 }

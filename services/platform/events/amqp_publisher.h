@@ -45,6 +45,7 @@ class AmqpPublisher {
   Status Connect();
   Status PublishReady();
   Status HearConfirms();
+  Status MeasureDeadLetters();
   void OnConfirmed(const AmqpConnection::Confirmed& confirmed);
   void Settle(std::map<uint64_t, Row>::iterator first, std::map<uint64_t, Row>::iterator last,
               bool ok);
@@ -57,6 +58,7 @@ class AmqpPublisher {
   Counter& refused_;
   Counter& reconnects_;
   Gauge& blocked_gauge_;
+  std::vector<std::pair<std::string, Gauge*>> dead_letters_;  // by queue
 
   // Of the thread.
   std::map<uint64_t, Row> unconfirmed_;  // by tag
@@ -64,6 +66,7 @@ class AmqpPublisher {
   bool blocked_ = false;
   bool refused_lately_ = false;
   Deadline confirm_by_{};
+  Deadline next_measure_{};
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "services/platform/events/amqp_topology.h"
+#include "services/platform/events/dead_letters.h"
 #include "services/platform/log.h"
 
 namespace winnow::events {
@@ -16,9 +17,15 @@ constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kMaxPause{5'000};
 // Between looks at what the consumer has done; also the longest that an answer waits.
 constexpr milliseconds kHearTime{5};
+constexpr milliseconds kBurialTime{2'000};  // for the last dead letters of a stop
 
 Status Connecting() {
   return Unavailable(Reason::kBrokerUnavailable, "not connected to the broker yet",
+                     std::chrono::seconds(1));
+}
+
+Status QueueGone() {
+  return Unavailable(Reason::kBrokerUnavailable, "the broker takes no dead letters",
                      std::chrono::seconds(1));
 }
 
@@ -104,6 +111,7 @@ void AmqpSubscriber::Run() {
       if (status.ok()) status = Answer();
     }
     if (status.ok()) status = Answer();  // stopping: what the last delivery brought
+    if (status.ok()) status = FinishBurials();
     if (status.ok()) connection_->Close();
     connection_.reset();
     if (!Pause(milliseconds(0))) return;
@@ -116,8 +124,12 @@ void AmqpSubscriber::Run() {
 Status AmqpSubscriber::Connect() {
   reconnects_.Increment();
   WINNOW_ASSIGN_OR_RETURN(connection_, AmqpConnection::Open(address_));
+  WINNOW_RETURN_IF_ERROR(connection_->SelectConfirms());
   WINNOW_RETURN_IF_ERROR(connection_->Consume(queue_name_, prefetch_));
   inbox_ = std::make_shared<Inbox>();
+  held_.clear();
+  burials_.clear();
+  last_publication_ = 0;
   SetHealth(OkStatus());
   return OkStatus();
 }
@@ -131,6 +143,10 @@ Status AmqpSubscriber::Receive() {
     if (std::holds_alternative<AmqpConnection::Quiet>(heard)) break;
     if (auto* message = std::get_if<AmqpConnection::Message>(&heard)) {
       messages.push_back(std::move(*message));
+    } else if (const auto* confirmed = std::get_if<AmqpConnection::Confirmed>(&heard)) {
+      WINNOW_RETURN_IF_ERROR(OnConfirmed(*confirmed));
+    } else if (std::holds_alternative<AmqpConnection::Returned>(heard)) {
+      return QueueGone();
     }
     wait = milliseconds(0);
   }
@@ -143,16 +159,19 @@ void AmqpSubscriber::Accept(std::vector<AmqpConnection::Message> messages) {
   std::vector<Ending> unreadable;
   for (AmqpConnection::Message& message : messages) {
     Delivery delivery{.envelope = {}, .origin = inbox_, .ticket = message.tag};
-    if (delivery.envelope.ParseFromString(message.body) && EventName(delivery.envelope) == event_) {
+    const bool readable =
+        delivery.envelope.ParseFromString(message.body) && EventName(delivery.envelope) == event_;
+    if (readable) {
       deliveries.push_back(std::move(delivery));
-      continue;
+    } else {
+      queue_.CountDead();
+      const std::string reason = "the payload is no " + event_ + " that this version can read";
+      log::Warn("event is a dead letter",
+                {{"queue", queue_name_}, {"event_id", message.message_id}, {"reason", reason}});
+      unreadable.push_back({message.tag, DeadLetter{queue_.consumer().service, reason, 0}});
     }
-    queue_.CountDead();
-    log::Warn("event is a dead letter",
-              {{"queue", queue_name_},
-               {"event_id", message.message_id},
-               {"reason", "the payload is no " + event_ + " that this version can read"}});
-    unreadable.push_back({message.tag, DeadLetter{queue_.consumer().service, "unreadable", 0}});
+    const uint64_t tag = message.tag;
+    held_.emplace(tag, std::move(message));
   }
   if (!unreadable.empty()) inbox_->Settle(std::move(unreadable));
   if (!deliveries.empty()) queue_.Push(std::move(deliveries));
@@ -160,9 +179,46 @@ void AmqpSubscriber::Accept(std::vector<AmqpConnection::Message> messages) {
 
 Status AmqpSubscriber::Answer() {
   for (const Ending& ending : inbox_->Take()) {
-    // Rejected without requeue, a message goes to the dead letters.
-    WINNOW_RETURN_IF_ERROR(ending.dead ? connection_->Reject(ending.ticket, false)
-                                       : connection_->Ack(ending.ticket));
+    if (ending.dead) {
+      WINNOW_RETURN_IF_ERROR(Bury(ending.ticket, *ending.dead));
+    } else {
+      WINNOW_RETURN_IF_ERROR(connection_->Ack(ending.ticket));
+      held_.erase(ending.ticket);
+    }
+  }
+  return OkStatus();
+}
+
+Status AmqpSubscriber::Bury(uint64_t tag, const DeadLetter& dead) {
+  const AmqpConnection::Message& message = held_.at(tag);
+  const DeadHeaders headers{
+      .reason = KeptReason(dead.reason), .attempts = dead.deliveries, .time = SystemClock().Now()};
+  burials_[++last_publication_] = tag;
+  return connection_->Publish(kDeadExchange, queue_name_, message.message_id, message.body,
+                              &headers);
+}
+
+// Refused, the message is left to be delivered again, and becomes a dead letter then.
+Status AmqpSubscriber::OnConfirmed(const AmqpConnection::Confirmed& confirmed) {
+  if (!confirmed.ok) return QueueGone();
+  const auto last = burials_.upper_bound(confirmed.tag);
+  const auto first = confirmed.multiple ? burials_.begin() : burials_.lower_bound(confirmed.tag);
+  for (auto it = first; it != last; ++it) {
+    WINNOW_RETURN_IF_ERROR(connection_->Ack(it->second));
+    held_.erase(it->second);
+  }
+  burials_.erase(first, last);
+  return OkStatus();
+}
+
+// Stopping: what is not confirmed in time is delivered again, to another.
+Status AmqpSubscriber::FinishBurials() {
+  const auto deadline = std::chrono::steady_clock::now() + kBurialTime;
+  while (!burials_.empty() && std::chrono::steady_clock::now() < deadline) {
+    WINNOW_ASSIGN_OR_RETURN(const AmqpConnection::Heard heard, connection_->Hear(kHearTime));
+    if (const auto* confirmed = std::get_if<AmqpConnection::Confirmed>(&heard)) {
+      WINNOW_RETURN_IF_ERROR(OnConfirmed(*confirmed));
+    }
   }
   return OkStatus();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,8 +13,10 @@
 namespace winnow::events {
 
 // Feeds one consumer from its queue, on a thread and connection of its own. A message is
-// acknowledged when the consumer has it done, and rejected to the dead letters when it cannot; what
-// is in flight when the connection is lost comes again, to whoever consumes then.
+// acknowledged when the consumer has it done. What the consumer cannot do is published to the dead
+// letters, with the reason (which a rejection could not carry), and acknowledged when the broker
+// has confirmed that. What is in flight when the connection is lost comes again, to whoever
+// consumes then.
 class AmqpSubscriber {
  public:
   AmqpSubscriber(AmqpAddress address, Consumer consumer, const QueueOptions& options,
@@ -33,6 +36,9 @@ class AmqpSubscriber {
   Status Receive();
   void Accept(std::vector<AmqpConnection::Message> messages);
   Status Answer();
+  Status Bury(uint64_t tag, const DeadLetter& dead);
+  Status OnConfirmed(const AmqpConnection::Confirmed& confirmed);
+  Status FinishBurials();
   bool Pause(std::chrono::milliseconds longest);
   void SetHealth(Status status);
 
@@ -42,7 +48,12 @@ class AmqpSubscriber {
   const int prefetch_;
   Counter& reconnects_;
   ConsumerQueue queue_;
-  std::shared_ptr<Inbox> inbox_;  // of the thread
+
+  // Of the thread, and of one connection.
+  std::shared_ptr<Inbox> inbox_;
+  std::map<uint64_t, AmqpConnection::Message> held_;  // unacknowledged ones, by delivery tag
+  std::map<uint64_t, uint64_t> burials_;  // unconfirmed publications; the delivery of each
+  uint64_t last_publication_ = 0;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -13,6 +13,9 @@ inline constexpr char kDeadExchange[] = "winnow.events.dead";  // direct
 // it is only for consumers that die with the event. (The deliveries that an outage of ours makes
 // are few: a consumer holds what it cannot do.)
 inline constexpr int kDeliveryLimit = 1000;
+// The same of the queues of dead letters, where each look at a message is a delivery: never, since
+// what they hold has nowhere else to go. (RabbitMQ 4 would take 20 for a limit that is not set.)
+inline constexpr int kDeadDeliveryLimit = 1'000'000'000;
 // Messages a queue takes; more are refused and stay in the outbox.
 inline constexpr int kMaxQueueLength = 1'000'000;
 

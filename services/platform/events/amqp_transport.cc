@@ -6,6 +6,7 @@
 
 #include "services/platform/events/amqp_publisher.h"
 #include "services/platform/events/amqp_subscriber.h"
+#include "services/platform/events/dead_letters_amqp.h"
 #include "services/platform/log.h"
 
 namespace winnow::events {
@@ -19,12 +20,17 @@ constexpr std::chrono::milliseconds kFlushPoll{5};
 
 struct AmqpTransport::State {
   State(pg::Pool& p, Metrics& m, AmqpOptions o)
-      : pool(p), metrics(m), options(std::move(o)), publisher(options.address, m) {}
+      : pool(p),
+        metrics(m),
+        options(std::move(o)),
+        publisher(options.address, m),
+        dead_letters(options.address) {}
 
   pg::Pool& pool;
   Metrics& metrics;
   const AmqpOptions options;
   AmqpPublisher publisher;
+  AmqpDeadLetters dead_letters;
   std::map<std::string, std::unique_ptr<Relay>> relays;
   std::vector<std::unique_ptr<AmqpSubscriber>> subscribers;
   std::atomic<bool> running = false;
@@ -101,6 +107,8 @@ void AmqpTransport::Wake(const std::string& schema) {
   const auto relay = state_->relays.find(schema);
   if (relay != state_->relays.end()) relay->second->Wake();
 }
+
+DeadLetters& AmqpTransport::dead_letters() { return state_->dead_letters; }
 
 Status AmqpTransport::Check() {
   if (!state_->running) {

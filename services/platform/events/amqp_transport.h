@@ -34,6 +34,7 @@ class AmqpTransport final : public Transport {
   void Stop(Deadline deadline) override;
   void Wake(const std::string& schema) override;
   Status Check() override;
+  DeadLetters& dead_letters() override;
 
  private:
   struct State;

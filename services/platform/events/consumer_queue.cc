@@ -4,6 +4,7 @@
 #include <exception>
 #include <iterator>
 
+#include "services/platform/events/dead_letters.h"
 #include "services/platform/log.h"
 
 namespace winnow::events {
@@ -14,6 +15,13 @@ using std::chrono::steady_clock;
 Counter& CounterOf(Metrics& metrics, const Consumer& consumer, const char* what, const char* help) {
   return metrics.GetCounter("winnow_events_" + std::string(what) + "_total", help,
                             {{"service", consumer.service}, {"event", consumer.event}});
+}
+
+// What operators are shown: as with calls, driver text and the like stay in the log.
+std::string ReasonOfDeath(const Status& status) {
+  if (status.code() != StatusCode::kInternal) return KeptReason(status.ToString());
+  log::Error("consumer failed", {{"error", Message(status)}});
+  return "INTERNAL: the consumer failed; its log says why";
 }
 
 }  // namespace
@@ -139,7 +147,7 @@ DeadLetter ConsumerQueue::Bury(const Delivery& delivery, const Status& status) {
                                        {"event", consumer_.event},
                                        {"event_id", delivery.envelope.id()},
                                        {"deliveries", delivery.deliveries}});
-  return {consumer_.service, status.ToString(), delivery.deliveries};
+  return {consumer_.service, ReasonOfDeath(status), delivery.deliveries};
 }
 
 void ConsumerQueue::Settle(std::vector<Delivery> batch, const std::vector<Status>& statuses,

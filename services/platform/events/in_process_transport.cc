@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "services/platform/events/consumer_queue.h"
+#include "services/platform/events/dead_letters_outbox.h"
 #include "services/platform/events/relay.h"
 #include "services/platform/log.h"
 
@@ -60,12 +61,14 @@ struct InProcessTransport::State {
       : pool(p),
         metrics(m),
         options(o),
+        dead_letters(p),
         unknown(m.GetCounter("winnow_events_unknown_total",
                              "Events that this version does not know: dead letters.")) {}
 
   pg::Pool& pool;
   Metrics& metrics;
   const InProcessOptions options;
+  OutboxDeadLetters dead_letters;
   Counter& unknown;
   std::map<std::string, Queues> queues;  // by event
   std::map<std::string, std::unique_ptr<Relay>> relays;
@@ -182,6 +185,7 @@ void InProcessTransport::AddConsumer(Consumer consumer) {
 void InProcessTransport::AddProducer(const std::string& schema) {
   std::unique_ptr<Relay>& relay = state_->relays[schema];
   if (relay != nullptr) return;
+  state_->dead_letters.AddSchema(schema);
   const RelayOptions options{state_->options.poll_interval, state_->options.lease};
   auto take = [state = state_.get(), &relay](std::vector<OutboxRow> rows) {
     state->Take(*relay, std::move(rows));
@@ -215,6 +219,8 @@ void InProcessTransport::Wake(const std::string& schema) {
   const auto relay = state_->relays.find(schema);
   if (relay != state_->relays.end()) relay->second->Wake();
 }
+
+DeadLetters& InProcessTransport::dead_letters() { return state_->dead_letters; }
 
 Status InProcessTransport::Check() {
   if (!state_->running) {

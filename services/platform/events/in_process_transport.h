@@ -37,6 +37,7 @@ class InProcessTransport final : public Transport {
   void Stop(Deadline deadline) override;
   void Wake(const std::string& schema) override;
   Status Check() override;
+  DeadLetters& dead_letters() override;
 
  private:
   struct State;

@@ -64,6 +64,46 @@ constexpr std::string_view kBacklog =
     " FROM (SELECT create_time FROM {schema}.outbox WHERE id BETWEEN $2::bigint AND $3::bigint"
     "       ORDER BY id LIMIT $1::integer) AS oldest";
 
+constexpr std::string_view kDead =
+    "SELECT count(*) AS letters FROM"
+    " (SELECT outbox_id FROM {schema}.dead_letters LIMIT $1::integer) AS counted";
+
+// Of a dead letter: whose queue it was, as queues of a broker are named; and what a selection
+// means.
+constexpr std::string_view kDeadMatches =
+    " ($1::text = '' OR $1 = CASE WHEN consumer = '' THEN '{schema}.outbox' ELSE"
+    " 'winnow.' || consumer || '.' || regexp_replace(event, '^.*[.]', '') || '.v1' END)"
+    " AND ($2::text = '' OR event = $2)";
+
+std::string ListDead() {
+  return "SELECT outbox_id, consumer, event, envelope, reason, deliveries, dead_time"
+         " FROM {schema}.dead_letters WHERE" +
+         std::string(kDeadMatches) +
+         " AND (outbox_id, consumer) > ($3::bigint, $4::text)"
+         " ORDER BY outbox_id, consumer LIMIT $5::integer";
+}
+
+std::string ChosenDead() {
+  return "SELECT outbox_id, consumer FROM {schema}.dead_letters WHERE" + std::string(kDeadMatches) +
+         " AND (NOT $3::boolean OR (outbox_id, consumer) IN"
+         "   (SELECT u.row_id, u.name FROM unnest($4::bigint[], $5::text[]) AS u(row_id, name)))"
+         " ORDER BY outbox_id, consumer LIMIT $6::integer";
+}
+
+// Two calls at once take different ones.
+std::string TakeDead(std::string_view and_then) {
+  return "WITH chosen AS (" + ChosenDead() +
+         " FOR UPDATE SKIP LOCKED), taken AS (DELETE FROM {schema}.dead_letters AS d USING chosen"
+         " WHERE d.outbox_id = chosen.outbox_id AND d.consumer = chosen.consumer"
+         " RETURNING d.outbox_id, d.consumer, d.event, d.envelope)" +
+         std::string(and_then) + " SELECT outbox_id, consumer FROM taken";
+}
+
+// One row each, also where several consumers had one event among their dead.
+constexpr std::string_view kBackIntoOutbox =
+    ", back AS (INSERT INTO {schema}.outbox (event, envelope)"
+    " SELECT DISTINCT ON (outbox_id) event, envelope FROM taken ORDER BY outbox_id)";
+
 // Owns the text that the statements of one schema point into.
 struct Entry {
   std::deque<std::string> texts;
@@ -89,6 +129,11 @@ std::unique_ptr<Entry> MakeEntry(const std::string& schema) {
       .show_life = make("show_life", kShowLife),
       .release = make("release", kRelease),
       .backlog = make("backlog", kBacklog),
+      .dead = make("dead", kDead),
+      .list_dead = make("list_dead", ListDead()),
+      .count_dead = make("count_dead", ChosenDead()),
+      .replay_dead = make("replay_dead", TakeDead(kBackIntoOutbox)),
+      .purge_dead = make("purge_dead", TakeDead("")),
   };
   return entry;
 }

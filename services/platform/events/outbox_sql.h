@@ -17,6 +17,14 @@ struct OutboxSql {
   pg::Statement show_life;  // holder
   pg::Statement release;    // holder
   pg::Statement backlog;    // most to count, lowest and highest id
+  pg::Statement dead;       // most to count
+  // queue, event (each '' for any), row and consumer to go on after, most to read
+  pg::Statement list_dead;
+  // queue, event, whether only these: rows bigint[], consumers text[]; at most. Answer rows and
+  // consumers.
+  pg::Statement count_dead;
+  pg::Statement replay_dead;
+  pg::Statement purge_dead;
 };
 
 // Lives as long as the process, as prepared statements need.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "services/platform/events/dead_letters.h"
 #include "services/platform/log.h"
 #include "services/platform/uuid.h"
 
@@ -48,7 +49,8 @@ Relay::Relay(pg::Pool& pool, Metrics& metrics, std::string schema, RelayOptions 
                               {{"schema", schema_}})),
       oldest_age_(metrics.GetGauge("winnow_outbox_oldest_age_seconds",
                                    "Age of the oldest event not yet delivered, 0 for none.",
-                                   {{"schema", schema_}})) {}
+                                   {{"schema", schema_}})),
+      dead_(DeadLettersGauge(metrics, schema_ + ".outbox")) {}
 
 Relay::~Relay() { Halt(); }
 
@@ -202,6 +204,7 @@ Status Relay::Measure() {
     const auto result = session.Execute(sql_.backlog, kMaxCounted, kFirstId, kLastId);
     depth_.Set(result[0][0].as<double>());
     oldest_age_.Set(result[0][1].as<double>());
+    dead_.Set(session.Execute(sql_.dead, kMaxCounted)[0][0].as<double>());
     return OkStatus();
   });
 }

@@ -85,6 +85,7 @@ class Relay {
   const std::string holder_;
   Gauge& depth_;
   Gauge& oldest_age_;
+  Gauge& dead_;
 
   // Of whoever runs steps.
   std::set<int64_t> in_flight_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "services/platform/clock.h"
+#include "services/platform/events/dead_letters.h"
 #include "services/platform/events/delivery.h"
 
 namespace winnow::events {
@@ -27,6 +28,8 @@ class Transport {
   virtual void Wake(const std::string& schema) = 0;
   // A health probe: OK when events can travel.
   virtual Status Check() = 0;
+  // What its consumers could not take. Lives as long as the transport.
+  virtual DeadLetters& dead_letters() = 0;
 };
 
 }  // namespace winnow::events

@@ -34,6 +34,7 @@ from winnow.errors import (
     Violation,
     WinnowError,
 )
+from winnow.events_client import DeadLetter, DeadLetterSelection, EventsClient
 from winnow.newsfeed_client import (
     Article,
     ArticleCategory,
@@ -63,12 +64,15 @@ __all__ = [
     "CollectorClient",
     "Connection",
     "CountNewArticlesResponse",
+    "DeadLetter",
+    "DeadLetterSelection",
     "DeadlineExceeded",
     "Decision",
     "DedupClient",
     "DeleteCategoryResponse",
     "Document",
     "Duplicate",
+    "EventsClient",
     "FailedPrecondition",
     "Internal",
     "InvalidArgument",

@@ -9,6 +9,7 @@ from winnow.classification_client import ClassificationClient
 from winnow.collector_client import CollectorClient
 from winnow.connection import DEFAULT_TIMEOUT, Connection, Tls, open_channel
 from winnow.dedup_client import DedupClient
+from winnow.events_client import EventsClient
 from winnow.newsfeed_client import NewsFeedClient
 from winnow.retry import RetryPolicy
 
@@ -26,6 +27,7 @@ class Winnow:
         self.classification = ClassificationClient(connection)
         self.collector = CollectorClient(connection)
         self.dedup = DedupClient(connection)
+        self.events = EventsClient(connection)
         self.newsfeed = NewsFeedClient(connection)
 
     def close(self) -> None:

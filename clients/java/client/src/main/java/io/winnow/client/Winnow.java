@@ -33,6 +33,7 @@ public final class Winnow implements AutoCloseable {
   private final ClassificationClient classification;
   private final CollectorClient collector;
   private final DedupClient dedup;
+  private final EventsClient events;
   private final NewsFeedClient newsFeed;
 
   private Winnow(ManagedChannel channel, Builder builder) {
@@ -42,6 +43,7 @@ public final class Winnow implements AutoCloseable {
     this.classification = new ClassificationClient(connection);
     this.collector = new CollectorClient(connection);
     this.dedup = new DedupClient(connection);
+    this.events = new EventsClient(connection);
     this.newsFeed = new NewsFeedClient(connection);
   }
 
@@ -65,6 +67,10 @@ public final class Winnow implements AutoCloseable {
 
   public DedupClient dedup() {
     return dedup;
+  }
+
+  public EventsClient events() {
+    return events;
   }
 
   public NewsFeedClient newsFeed() {

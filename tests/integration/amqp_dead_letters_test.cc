@@ -1,0 +1,192 @@
+// Dead letters on a real broker, through the calls of DeadLetterService.
+#include <gmock/gmock.h>
+
+#include "services/platform/events/dead_letter_handlers.h"
+#include "services/platform/events/dead_letters_amqp.h"
+#include "tests/integration/amqp_fixture.h"
+#include "tests/support/eventually.h"
+
+namespace winnow::events {
+namespace {
+
+using test::Eventually;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AmqpDeadLettersTest : public AmqpTest {
+ protected:
+  static rpc::CallContext Call() { return rpc::BackgroundCall(std::chrono::seconds(60)); }
+
+  void Start(int max_deliveries = 3) {
+    transport_ = NewTransport(address(), &recorder_, max_deliveries);
+    handlers_.emplace(transport_->dead_letters(), metrics_);
+    ASSERT_TRUE(transport_->Start().ok());
+  }
+  StatusOr<v1::ListDeadLettersResponse> Page(const v1::ListDeadLettersRequest& request = {}) {
+    return handlers_->ListDeadLetters(Call(), request);
+  }
+  size_t Dead() {
+    const auto page = Page();
+    EXPECT_TRUE(page.ok()) << page.status();
+    return page.ok() ? static_cast<size_t>(page->dead_letters_size()) : 0;
+  }
+  // a0 is refused, a1 collides until it is given up.
+  void MakeDead() {
+    recorder_.Answer("a0", InvalidField("item_id", "is bad"));
+    recorder_.Answer("a1", Aborted(Reason::kWriteConflict, "again and again"));
+    Start();
+    Append("a", 5);
+    ASSERT_TRUE(Eventually([&] { return recorder_.done() == 3 && Dead() == 2; }));
+  }
+
+  Recorder recorder_;
+  std::unique_ptr<AmqpTransport> transport_;
+  std::optional<DeadLetterHandlers> handlers_;
+};
+
+TEST_F(AmqpDeadLettersTest, AreListedWithReasonAttemptsAndTimesAsOftenAsAsked) {
+  MakeDead();
+  for (int look = 0; look < 3; ++look) ASSERT_EQ(Dead(), 2U) << "look " << look;
+  const auto page = Page();
+  ASSERT_TRUE(page.ok()) << page.status();
+  std::map<int, v1::DeadLetter> by_attempts;
+  for (const auto& letter : page->dead_letters()) by_attempts[letter.attempts()] = letter;
+  const v1::DeadLetter& refused = by_attempts[1];
+  EXPECT_EQ(refused.queue(), kCollectedQueue);
+  EXPECT_EQ(refused.event(), kCollected);
+  EXPECT_EQ(refused.id(), std::string(kCollectedQueue) + "/" + refused.event_id());
+  EXPECT_EQ(refused.namespace_(), "default");
+  EXPECT_THAT(refused.reason(), HasSubstr("item_id"));
+  EXPECT_GE(refused.dead_time().seconds(), refused.occur_time().seconds());
+  EXPECT_THAT(by_attempts[3].reason(), HasSubstr("again and again"));
+
+  // In pages, by queue and by event.
+  v1::ListDeadLettersRequest request;
+  request.set_page_size(1);
+  const auto first = Page(request);
+  ASSERT_TRUE(first.ok()) << first.status();
+  request.set_page_token(first->next_page_token());
+  const auto second = Page(request);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_NE(first->dead_letters(0).id(), second->dead_letters(0).id());
+  EXPECT_EQ(second->next_page_token(), "");
+  request.Clear();
+  request.set_queue("winnow.newsfeed.ItemAccepted.v1");
+  EXPECT_EQ(Page(request)->dead_letters_size(), 0);
+  request.Clear();
+  request.set_event(kCollected);
+  EXPECT_EQ(Page(request)->dead_letters_size(), 2);
+}
+
+TEST_F(AmqpDeadLettersTest, AReplayOfOneDeliversThatOneAgain) {
+  MakeDead();
+  recorder_.Answer("a0", OkStatus());
+  recorder_.Answer("a1", OkStatus());
+  std::string id;
+  const auto page = Page();
+  for (const auto& letter : page->dead_letters()) {
+    if (letter.attempts() == 1) id = letter.id();
+  }
+  v1::ReplayDeadLettersRequest request;
+  request.mutable_selection()->add_ids(id);
+  request.mutable_selection()->add_ids("nonsense");
+  const auto replayed = handlers_->ReplayDeadLetters(Call(), request);
+  ASSERT_TRUE(replayed.ok()) << replayed.status();
+  EXPECT_EQ(replayed->dead_letter_count(), 1);
+  EXPECT_THAT(replayed->missing_ids(), ElementsAre("nonsense"));
+  EXPECT_TRUE(Eventually([&] { return recorder_.done() == 4; }));
+  EXPECT_EQ(recorder_.deliveries("a0"), 2);
+  EXPECT_EQ(recorder_.deliveries("a1"), 3);
+  EXPECT_EQ(Dead(), 1U);
+}
+
+TEST_F(AmqpDeadLettersTest, AReplayOfAllIsDoneOrDeadAgainAndAPurgeThrowsAway) {
+  MakeDead();
+  recorder_.Answer("a0", OkStatus());
+  v1::ReplayDeadLettersRequest replay;
+  replay.mutable_selection()->set_all(true);
+  replay.set_dry_run(true);
+  EXPECT_EQ(handlers_->ReplayDeadLetters(Call(), replay)->dead_letter_count(), 2);
+  replay.set_dry_run(false);
+  const auto replayed = handlers_->ReplayDeadLetters(Call(), replay);
+  ASSERT_TRUE(replayed.ok()) << replayed.status();
+  EXPECT_EQ(replayed->dead_letter_count(), 2);
+  EXPECT_FALSE(replayed->limit_reached());
+  EXPECT_TRUE(Eventually([&] { return recorder_.done() == 4; }));
+  EXPECT_TRUE(Eventually([&] { return recorder_.deliveries("a1") == 6 && Dead() == 1; }));
+  EXPECT_THAT(Page()->dead_letters(0).reason(), HasSubstr("again and again"));
+
+  v1::PurgeDeadLettersRequest request;
+  request.mutable_selection()->set_queue(kCollectedQueue);
+  request.set_dry_run(true);
+  EXPECT_EQ(handlers_->PurgeDeadLetters(Call(), request)->dead_letter_count(), 1);
+  EXPECT_EQ(Dead(), 1U);
+  request.set_dry_run(false);
+  EXPECT_EQ(handlers_->PurgeDeadLetters(Call(), request)->dead_letter_count(), 1);
+  EXPECT_EQ(Dead(), 0U);
+}
+
+TEST_F(AmqpDeadLettersTest, AFullQueueTakesNoReplayAndLosesNone) {
+  MakeDead();
+  transport_->Stop(Soon());
+  broker_.Control({"set_policy", "-p", address().vhost, "--apply-to", "queues", "short",
+                   "^winnow\\.dedup\\.ItemCollected\\.v1$", R"({"max-length":1})"});
+  auto connection = AmqpConnection::Open(address());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  ASSERT_TRUE((*connection)->SelectConfirms().ok());
+  ASSERT_TRUE(Eventually([&] {  // a quorum queue tells that it is full a little late
+    const Envelope filler = NewEnvelope(SystemClock().Now(), "default", "");
+    EXPECT_TRUE(
+        (*connection)->Publish("", kCollectedQueue, filler.id(), filler.SerializeAsString()).ok());
+    const auto heard = (*connection)->Hear(std::chrono::seconds(5));
+    const auto* confirmed = heard.ok() ? std::get_if<AmqpConnection::Confirmed>(&*heard) : nullptr;
+    return confirmed != nullptr && !confirmed->ok;
+  }));
+  v1::ReplayDeadLettersRequest request;
+  request.mutable_selection()->set_all(true);
+  const Status full = handlers_->ReplayDeadLetters(Call(), request).status();
+  EXPECT_EQ(full.code(), StatusCode::kResourceExhausted) << full;
+  EXPECT_THAT(Message(full), HasSubstr(kCollectedQueue));
+  EXPECT_TRUE(Eventually([&] { return Dead() == 2; }));
+}
+
+TEST_F(AmqpDeadLettersTest, GarbageIsListedAndPurgedLikeAnyOther) {
+  Start();
+  auto connection = AmqpConnection::Open(address());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  ASSERT_TRUE((*connection)->Publish(kEventExchange, kCollected, "", "\xff\xff secret").ok());
+  ASSERT_TRUE(Eventually([&] { return Dead() == 1; }));
+  const v1::DeadLetter letter = Page()->dead_letters(0);
+  EXPECT_EQ(letter.event_id(), "");
+  EXPECT_THAT(letter.reason(), HasSubstr("this version can read"));
+  EXPECT_EQ(letter.DebugString().find("secret"), std::string::npos);
+  v1::PurgeDeadLettersRequest request;
+  request.mutable_selection()->add_ids(letter.id());
+  EXPECT_EQ(handlers_->PurgeDeadLetters(Call(), request)->dead_letter_count(), 1);
+  EXPECT_EQ(Dead(), 0U);
+}
+
+TEST_F(AmqpDeadLettersTest, WhatTheBrokerGivesUpByItselfIsTold) {
+  Start();
+  transport_->Stop(Soon());
+  broker_.Control({"set_policy", "-p", address().vhost, "--apply-to", "queues", "old",
+                   "^winnow\\.dedup\\.ItemCollected\\.v1$", R"({"message-ttl":1})"});
+  auto producer = NewTransport(address(), nullptr);
+  Append("a", 1);
+  ASSERT_TRUE(producer->Start().ok());
+  ASSERT_TRUE(Eventually([&] { return Dead() == 1; }));
+  EXPECT_EQ(Page()->dead_letters(0).reason(), "expired");
+  EXPECT_GT(Page()->dead_letters(0).dead_time().seconds(), 1'700'000'000);
+}
+
+TEST(AmqpDeadLetters, ABrokerThatIsAwayIsTold) {
+  AmqpDeadLetters away(AmqpAddress{.host = "127.0.0.1", .port = 1, .ca_file = ""});
+  Metrics metrics;
+  DeadLetterHandlers handlers(away, metrics);
+  const auto call = rpc::BackgroundCall(std::chrono::seconds(60));
+  const Status status = handlers.ListDeadLetters(call, {}).status();
+  EXPECT_EQ(ReasonOf(status), Reason::kBrokerUnavailable) << status;
+}
+
+}  // namespace
+}  // namespace winnow::events
