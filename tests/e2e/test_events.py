@@ -86,7 +86,7 @@ def test_a_dead_letter_is_listed_without_what_it_carries(
         json.dumps({"queue": QUEUE}),
         "winnow.events.v1.DeadLetterService/ListDeadLetters",
     )
-    assert called.json()["deadLetters"][0]["id"] == id
+    assert called.json()["dead_letters"][0]["id"] == id
 
 
 def test_a_replay_delivers_it_again(
