@@ -163,6 +163,7 @@ main() {
   if [ "$test" = yes ]; then
     install_packages tools/packages.txt tools/packages-test.txt
     install_venv tools/requirements.txt tools/requirements-test.txt
+    VENV="$TOOLS_DIR/model" install_venv tools/requirements-model.txt
     install_go_program grpcurl "$GRPCURL_VERSION" github.com/fullstorydev/grpcurl/cmd/grpcurl
     install_go_program helm "$HELM_VERSION" helm.sh/helm/v3/cmd/helm
   else

@@ -4,6 +4,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "services/app/targets.h"
 #include "services/platform/config.h"
 
 namespace winnow::app {
@@ -36,7 +37,17 @@ StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
   if (!options.data_dir.empty()) config.set_data_dir(options.data_dir);
   if (options.insecure) config.set_insecure(true);
   FillDefaults(config, CountCpus());
-  WINNOW_RETURN_IF_ERROR(CheckConfig(config));
+  Violations violations;
+  const auto add = [&](const Status& status) {
+    for (const Violation& each : ViolationsOf(status)) {
+      violations.Add(each.field, each.description);
+    }
+  };
+  add(CheckConfig(config));
+  for (const TargetRow& row : AllTargets()) {
+    if (row.check != nullptr) add(row.check(config));
+  }
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   return config;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr TargetRow kRows[] = {
     {"collector", collector::MakeCollectorTarget, collector::CollectorMigrations},
-    {"dedup", dedup::MakeDedupTarget, dedup::DedupMigrations},
+    {"dedup", dedup::MakeDedupTarget, dedup::DedupMigrations, dedup::CheckDedupConfig},
     {"newsfeed", newsfeed::MakeNewsFeedTarget, newsfeed::NewsFeedMigrations},
     {"classification", classification::MakeClassificationTarget,
      classification::ClassificationMigrations},

@@ -17,6 +17,8 @@ struct TargetRow {
   const char* name;
   rpc::Target (*make)(Platform&);
   pg::Migrations (*migrations)();
+  // What the platform's check of the configuration leaves to it; null: nothing.
+  Status (*check)(const config::v1::Config&) = nullptr;
 };
 
 // All rows; those whose names the config's targets list ("all" for every one).

@@ -16,6 +16,8 @@ class Circuit {
   static constexpr std::chrono::seconds kLongestPause{30};
 
   bool is_open() const { return failures_ >= kFailures; }
+  // Not before then; while it is open.
+  Deadline next_try() const { return next_try_; }
 
   // Whether a call may be made at `now`; if so, Succeed or Fail has to follow.
   bool TryBegin(Deadline now) {

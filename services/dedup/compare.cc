@@ -85,15 +85,16 @@ StageResult ByEdits(const PairFeatures& f, const Policy& policy) {
   return result;
 }
 
-StageResult ByMeaning(const PairFeatures& f, const Policy& policy) {
+StageResult ByMeaning(const Pair& pair, const PairFeatures& f, const Policy& policy) {
   StageResult result{Stage::kSemantic, false, f.semantic.value_or(0), policy.semantic_threshold,
                      ""};
   if (!f.semantic) {
-    result.detail = "No embedder compared them.";
+    result.detail = pair.meaning.empty() ? "No embedder compared them." : pair.meaning;
   } else {
     result.matched = *f.semantic >= policy.semantic_threshold;
     result.detail =
         "Similarity of meaning: " + Reaches(*f.semantic, policy.semantic_threshold) + ".";
+    if (!pair.meaning.empty()) result.detail += " " + pair.meaning;
   }
   return result;
 }
@@ -153,7 +154,7 @@ Comparison Compare(const Pair& pair, const Policy& policy, const TitleWords& wor
   comparison.stages.push_back(ByTokens(pair, f, policy.token_threshold));
   comparison.stages.push_back(ByLead(f, policy));
   comparison.stages.push_back(ByEdits(f, policy));
-  comparison.stages.push_back(ByMeaning(f, policy));
+  comparison.stages.push_back(ByMeaning(pair, f, policy));
   for (const RuleMode mode : {RuleMode::kPublished, RuleMode::kCalibrated}) {
     Outcome outcome = Decide(pair, f, literal, policy, mode);
     const Verdict verdict = VerdictOf(outcome);

@@ -41,6 +41,7 @@ struct Pair {
   bool is_one_channel = false;
   Micros apart{0};                 // between the arrivals, as far as they are known
   std::optional<double> semantic;  // EmbedderCalibration::Scale of the cosine
+  std::string meaning = {};        // what was, or was not, compared of it, for people
 };
 
 Comparison Compare(const Pair& pair, const Policy& policy, const TitleWords& words);

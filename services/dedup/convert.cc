@@ -30,6 +30,7 @@ static_assert(static_cast<int>(Guard::kSameChannel) == v1::GUARD_SAME_CHANNEL);
 static_assert(static_cast<int>(Guard::kShortTitle) == v1::GUARD_SHORT_TITLE);
 static_assert(static_cast<int>(Guard::kChain) == v1::GUARD_CHAIN);
 static_assert(static_cast<int>(Degradation::kStore) == v1::DEGRADATION_STORE);
+static_assert(static_cast<int>(Degradation::kEmbedder) == v1::DEGRADATION_EMBEDDER);
 
 std::optional<Time> ReadTime(const google::protobuf::Timestamp& timestamp, std::string field,
                              Violations& violations) {
@@ -182,6 +183,14 @@ v1::GetCitationsResponse ToProto(const Citations& citations) {
     to.set_channel(channel.channel);
     to.set_count(channel.count);
   }
+  return out;
+}
+
+v1::Embedder ToProto(const EmbedderCalibration& calibration) {
+  v1::Embedder out;
+  out.set_model(calibration.model);
+  out.set_random_cosine(calibration.random);
+  out.set_match_cosine(calibration.match);
   return out;
 }
 

@@ -72,5 +72,6 @@ struct WatchQuery {
 StatusOr<WatchQuery> FromProto(const v1::WatchDecisionsRequest& request);
 std::string ResumeToken(const std::string& ns, int64_t after, const std::string& epoch);
 v1::CompareDocumentsResponse ToProto(const Comparison& comparison);
+v1::Embedder ToProto(const EmbedderCalibration& calibration);
 
 }  // namespace winnow::dedup

@@ -30,7 +30,7 @@ enum class Guard {
   kContradiction = 5,
 };
 
-enum class Degradation { kStore = 1 };
+enum class Degradation { kStore = 1, kEmbedder = 2 };
 
 // How similar two documents are: the token sets of their titles, and what else was measured.
 struct Scores {

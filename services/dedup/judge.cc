@@ -11,6 +11,13 @@ using index::WindowIndex;
 
 // Candidates below the token threshold that the decision rule looks at, the most similar ones.
 constexpr size_t kMostRuled = 100;
+// Scaled cosine from which the calibrated rule looks at a pair that nothing else brought up: below
+// it the rule would need leads so near that they are found by themselves.
+constexpr double kMeaningFloor = 0.4;
+// The looser bound of a chain: a duplicate's duplicate has to mean nearly what the original does.
+constexpr double kChainMeaning = 0.7;
+// The scan's cosines are float, those that decide double.
+constexpr double kScanError = 1e-5;
 
 // A candidate as the decision rule sees it.
 struct Ruled {
@@ -35,14 +42,15 @@ double JaccardOf(std::span<const index::Token> a, std::span<const index::Token> 
 class Judging {
  public:
   Judging(const Fingerprint& print, uint32_t channel, Time arrival, const WindowIndex& window,
-          const Policy& policy, const TitleWords& words)
+          const JudgeRules& rules)
       : print_(print),
         channel_(channel),
         arrival_(arrival),
         window_(window),
-        policy_(policy),
-        settings_(SettingsOf(policy)),
-        words_(words) {}
+        policy_(rules.policy),
+        settings_(SettingsOf(rules.policy)),
+        words_(rules.words),
+        meaning_(rules.meaning) {}
 
   // Where the comparison begins: the window's edge, or later where the policy takes only the newest
   // documents.
@@ -107,15 +115,27 @@ class Judging {
                        [&](EntryRef ref) { return Consider(Look(ref), stage); });
   }
 
-  // What is left for the decision rule: titles between the floor and the threshold, and leads.
+  // What is left for the decision rule: titles between the floor and the threshold, leads, and
+  // meanings.
   std::vector<EntryRef> RestOf(const std::vector<Match>& matches, size_t below, EntryRef edge,
                                index::ProbeScratch& scratch) const {
-    std::vector<EntryRef> rest;
-    for (size_t i = below; i < matches.size() && rest.size() < kMostRuled; ++i) {
-      if (Similarity(matches[i]) < policy_.candidate_floor) break;
-      rest.push_back(matches[i].ref);
+    std::vector<EntryRef> known;
+    for (size_t i = 0; i < matches.size() && known.size() < below + kMostRuled; ++i) {
+      if (i >= below && Similarity(matches[i]) < policy_.candidate_floor) break;
+      known.push_back(matches[i].ref);
     }
-    if (!window_.has_lead_index() || print_.lead.empty()) return rest;
+    const auto add = [&](EntryRef ref) {
+      if (std::find(known.begin(), known.end(), ref) == known.end()) known.push_back(ref);
+    };
+    for (const EntryRef ref : ByLead(edge, scratch)) add(ref);
+    for (const EntryRef ref : ByMeaning(edge)) add(ref);
+    known.erase(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(below));
+    return known;
+  }
+
+  // Of similar leads, the most similar first.
+  std::vector<EntryRef> ByLead(EntryRef edge, index::ProbeScratch& scratch) const {
+    if (!window_.has_lead_index() || print_.lead.empty()) return {};
     std::vector<Match> leads;
     window_.FindSimilarLead(print_.lead, window_.lead_floor_bounds(), edge, scratch, leads);
     std::sort(leads.begin(), leads.end(), [&](const Match& a, const Match& b) {
@@ -123,14 +143,26 @@ class Judging {
                                     : window_.seq(a.ref) < window_.seq(b.ref);
     });
     if (leads.size() > kMostRuled) leads.resize(kMostRuled);
-    for (const Match& lead : leads) {
-      const bool is_known =
-          std::any_of(matches.begin(), matches.begin() + static_cast<std::ptrdiff_t>(below),
-                      [&](const Match& match) { return match.ref == lead.ref; }) ||
-          std::find(rest.begin(), rest.end(), lead.ref) != rest.end();
-      if (!is_known) rest.push_back(lead.ref);
-    }
-    return rest;
+    std::vector<EntryRef> refs;
+    for (const Match& lead : leads) refs.push_back(lead.ref);
+    return refs;
+  }
+
+  // Of near meanings, the nearest first: paraphrases lie below every floor of tokens.
+  std::vector<EntryRef> ByMeaning(EntryRef edge) const {
+    if (meaning_ == nullptr || print_.vector.empty()) return {};
+    const double least = policy_.rule_mode == RuleMode::kCalibrated
+                             ? std::min(kMeaningFloor, policy_.semantic_threshold)
+                             : policy_.semantic_threshold;
+    std::vector<index::NearEntry> near;
+    window_.FindNear(print_.vector, meaning_->CosineAt(least) - kScanError, edge, near);
+    std::sort(near.begin(), near.end(), [&](const index::NearEntry& a, const index::NearEntry& b) {
+      return a.cosine != b.cosine ? a.cosine > b.cosine : window_.seq(a.ref) < window_.seq(b.ref);
+    });
+    if (near.size() > kMostRuled) near.resize(kMostRuled);
+    std::vector<EntryRef> refs;
+    for (const index::NearEntry& each : near) refs.push_back(each.ref);
+    return refs;
   }
 
   // Best first: what matches, by probability in the calibrated mode and by similarity in the plain
@@ -158,8 +190,8 @@ class Judging {
   Ruled Look(EntryRef ref) const {
     const RuleText earlier{window_.text(ref), window_.title(ref), window_.lead(ref)};
     const RuleText later{print_.normalized_title, print_.title, print_.lead};
-    const PairFeatures features =
-        FeaturesOf(earlier, later, arrival_ - window_.arrival(ref), words_);
+    PairFeatures features = FeaturesOf(earlier, later, arrival_ - window_.arrival(ref), words_);
+    features.semantic = MeaningOf(print_.vector, window_.vector(ref), meaning_);
     return {ref, window_.seq(ref), ScoresOf(features, settings_), Rule(features, settings_)};
   }
 
@@ -187,6 +219,7 @@ class Judging {
     if (root.seq != each.seq) {
       earlier.root_title = root.title;
       earlier.root_lead = root.lead;
+      earlier.root_semantic = MeaningOf(print_.vector, root.vector, meaning_);
     }
     std::vector<Guard> guards = GuardsAgainst(print_, channel_, earlier, stage, policy_);
     if (stage == Stage::kUrl || stage == Stage::kExact) return guards;
@@ -201,10 +234,24 @@ class Judging {
   const Policy& policy_;
   const RuleSettings settings_;
   const TitleWords& words_;
+  const EmbedderCalibration* meaning_;
   Judgement result_;
 };
 
+// Whether a document is similar enough to the original of the one that it repeats.
+bool IsNearRoot(const Fingerprint& print, const Earlier& earlier, const Policy& policy) {
+  if (JaccardOf(print.title, *earlier.root_title) >= policy.chain_floor) return true;
+  if (earlier.root_semantic && *earlier.root_semantic >= kChainMeaning) return true;
+  return policy.rule_mode == RuleMode::kCalibrated && LeadsAgree(print.lead, earlier.root_lead);
+}
+
 }  // namespace
+
+std::optional<double> MeaningOf(std::span<const int8_t> a, std::span<const int8_t> b,
+                                const EmbedderCalibration* meaning) {
+  if (meaning == nullptr || a.empty() || a.size() != b.size()) return std::nullopt;
+  return meaning->Scale(index::VectorCosine(a, b));
+}
 
 Scores ScoresOf(const PairFeatures& features, const RuleSettings& settings) {
   return {features.title_jaccard,
@@ -256,17 +303,14 @@ std::vector<Guard> GuardsAgainst(const Fingerprint& print, uint32_t channel, con
   if (print.has_short_title && !LeadsAgree(print.lead, earlier.lead)) {
     guards.push_back(Guard::kShortTitle);
   }
-  if (earlier.root_title && JaccardOf(print.title, *earlier.root_title) < policy.chain_floor &&
-      !(policy.rule_mode == RuleMode::kCalibrated && LeadsAgree(print.lead, earlier.root_lead))) {
-    guards.push_back(Guard::kChain);
-  }
+  if (earlier.root_title && !IsNearRoot(print, earlier, policy)) guards.push_back(Guard::kChain);
   return guards;
 }
 
 Judgement Judge(const Fingerprint& print, uint32_t channel, Time arrival,
-                const index::WindowIndex& window, const Policy& policy, const TitleWords& words,
+                const index::WindowIndex& window, const JudgeRules& rules,
                 index::ProbeScratch& scratch) {
-  Judging judging(print, channel, arrival, window, policy, words);
+  Judging judging(print, channel, arrival, window, rules);
   const std::optional<EntryRef> edge = judging.Edge();
   if (edge && !judging.ByUrl(*edge) && !judging.ByTitle(*edge)) {
     judging.BySimilarity(*edge, scratch);

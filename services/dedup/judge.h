@@ -7,6 +7,7 @@
 
 #include "services/dedup/decision.h"
 #include "services/dedup/decision_rule.h"
+#include "services/dedup/embedder_calibration.h"
 #include "services/dedup/fingerprint.h"
 #include "services/dedup/index/window_index.h"
 #include "services/dedup/policy.h"
@@ -42,7 +43,19 @@ struct Earlier {
   // Of its original; none when it is one itself.
   std::optional<std::span<const index::Token>> root_title;
   std::span<const index::Token> root_lead = {};
+  std::optional<double> root_semantic = {};  // scaled, where a model compared them
 };
+
+// By what a document is judged.
+struct JudgeRules {
+  const Policy& policy;
+  const TitleWords& words;
+  const EmbedderCalibration* meaning = nullptr;  // of the model that made the vectors; null: none
+};
+
+// How near two meanings are on the model's calibrated scale; none where a vector is missing.
+std::optional<double> MeaningOf(std::span<const int8_t> a, std::span<const int8_t> b,
+                                const EmbedderCalibration* meaning);
 
 // What is told of a pair.
 Scores ScoresOf(const PairFeatures& features, const RuleSettings& settings);
@@ -57,11 +70,11 @@ std::vector<Guard> GuardsAgainst(const Fingerprint& print, uint32_t channel, con
                                  Stage stage, const Policy& policy);
 
 // Decides by the entries that arrived within the window before `arrival`: equal URL, then equal
-// title, then similar title, then what else the decision rule finds alike; of each the best
-// candidate that no guard forbids, the earliest of equals. First arrival wins: its root is the
-// original.
+// title, then similar title, then what else the decision rule finds alike, by title, lead or
+// meaning; of each the best candidate that no guard forbids, the earliest of equals. First arrival
+// wins: its root is the original.
 Judgement Judge(const Fingerprint& print, uint32_t channel, Time arrival,
-                const index::WindowIndex& window, const Policy& policy, const TitleWords& words,
+                const index::WindowIndex& window, const JudgeRules& rules,
                 index::ProbeScratch& scratch);
 
 }  // namespace winnow::dedup

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "services/dedup/index/vectors.h"
 #include "services/platform/clock.h"
 
 namespace winnow::dedup {
@@ -23,6 +24,9 @@ struct LogEntry {
   std::string root_channel;
   std::string root_title;
   std::string root_lead;
+  // Of the titles' meanings, where they were made by the model that is asked for; else empty.
+  index::Vector vector;
+  index::Vector root_vector;
 
   bool is_root() const { return root_seq == seq; }
 };

@@ -34,8 +34,9 @@ bool ServesToo(const Policy& loaded, const Policy& next) {
 }  // namespace
 
 NamespaceWindow::NamespaceWindow(const TextRules& rules, const Policy& policy, int64_t position,
-                                 uint16_t segment_entries)
+                                 uint16_t segment_entries, const EmbedderCalibration* meaning)
     : rules_(rules),
+      meaning_(meaning),
       policy_(policy),
       loaded_window_(policy.window),
       index_(OptionsOf(policy, segment_entries)),
@@ -60,11 +61,12 @@ void NamespaceWindow::Keep(const LogEntry& entry) {
       entry.seq,        entry.arrival_time, ChannelNumber(entry.channel), print.url_hash,
       print.title_hash, print.title,        LeadKept(print, policy_),     {}};
   next.text = entry.title;
+  next.vector = entry.vector;
   Fingerprint root;
   if (!entry.is_root()) {
     root = rules_.OfNormalized(entry.root_title, entry.root_lead, "");
     next.root = index::Root{entry.root_seq, ChannelNumber(entry.root_channel), root.title,
-                            LeadKept(root, policy_)};
+                            LeadKept(root, policy_), entry.root_vector};
   }
   index_.Append(next);
   position_ = trial_position_ = entry.seq;
@@ -72,8 +74,8 @@ void NamespaceWindow::Keep(const LogEntry& entry) {
 }
 
 Judgement NamespaceWindow::Judge(const Fingerprint& print, std::string_view channel, Time arrival) {
-  return dedup::Judge(print, ChannelNumber(channel), arrival, index_, policy_, rules_.words(),
-                      scratch_);
+  return dedup::Judge(print, ChannelNumber(channel), arrival, index_,
+                      {policy_, rules_.words(), meaning_}, scratch_);
 }
 
 void NamespaceWindow::Append(int64_t seq, const Fingerprint& print, std::string_view channel,
@@ -87,6 +89,7 @@ void NamespaceWindow::Append(int64_t seq, const Fingerprint& print, std::string_
                        LeadKept(print, policy_),
                        {}};
   next.text = print.normalized_title;
+  next.vector = print.vector;
   if (judged.is_duplicate()) next.root = index_.root(judged.candidates.front().ref);
   index_.Append(next);
   trial_position_ = seq;

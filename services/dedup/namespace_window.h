@@ -18,8 +18,9 @@ class NamespaceWindow {
  public:
   // Holds nothing yet of what comes after `position`. `segment_entries`: how much of it Shorten
   // forgets at once, at most 60,000.
+  // `meaning`: of the model that makes the vectors; null: there is none.
   NamespaceWindow(const TextRules& rules, const Policy& policy, int64_t position,
-                  uint16_t segment_entries);
+                  uint16_t segment_entries, const EmbedderCalibration* meaning);
 
   const Policy& policy() const { return policy_; }
   // Takes the policy over. False when the window was loaded for a narrower one: load it anew.
@@ -58,6 +59,7 @@ class NamespaceWindow {
   uint32_t ChannelNumber(std::string_view channel);
 
   const TextRules& rules_;
+  const EmbedderCalibration* meaning_;
   Policy policy_;
   Micros loaded_window_;  // what Load asked the store for
   index::WindowIndex index_;

@@ -121,8 +121,9 @@ void CheckPolicy(const Policy& policy, const std::string& path, Violations& viol
 std::string EtagOf(const std::string& ns, const Policy& policy) {
   std::string text = ns + '\0' + std::to_string(policy.version);
   text += ' ' + std::to_string(policy.window.count());
-  for (const double number :
-       {policy.token_threshold, policy.candidate_floor, policy.chain_floor, policy.review_rate}) {
+  for (const double number : {policy.token_threshold, policy.candidate_floor, policy.chain_floor,
+                              policy.review_rate, policy.edit_threshold, policy.semantic_threshold,
+                              policy.lead_threshold, policy.least_probability}) {
     text += ' ' + Hexadecimal(number);
   }
   text += policy.same_channel ? " 1 " : " 0 ";

@@ -7,11 +7,13 @@ constexpr uint16_t kSegmentEntries = 10'000;
 
 }  // namespace
 
-Replay::Replay(const TextRules& rules, const Policy& policy, int64_t after_seq)
-    : rules_(rules), window_(rules, policy, after_seq, kSegmentEntries) {}
+Replay::Replay(const TextRules& rules, const Policy& policy, int64_t after_seq,
+               const EmbedderCalibration* meaning)
+    : rules_(rules), window_(rules, policy, after_seq, kSegmentEntries, meaning) {}
 
 Replay::Outcome Replay::Next(const LogEntry& entry) {
-  const Fingerprint print = rules_.OfNormalized(entry.title, entry.lead, entry.canonical_url);
+  Fingerprint print = rules_.OfNormalized(entry.title, entry.lead, entry.canonical_url);
+  print.vector = entry.vector;
   const Judgement judged = window_.Judge(print, entry.channel, entry.arrival_time);
   window_.Append(entry.seq, print, entry.channel, entry.arrival_time, judged);
   window_.KeepTrial();
@@ -21,9 +23,9 @@ Replay::Outcome Replay::Next(const LogEntry& entry) {
 }
 
 Preview::Preview(const TextRules& rules, const Policy& before, const Policy& after,
-                 int64_t after_seq, size_t max_changes)
-    : before_(rules, before, after_seq),
-      after_(rules, after, after_seq),
+                 int64_t after_seq, size_t max_changes, const EmbedderCalibration* meaning)
+    : before_(rules, before, after_seq, meaning),
+      after_(rules, after, after_seq, meaning),
       after_seq_(after_seq),
       max_changes_(max_changes) {}
 

@@ -15,7 +15,8 @@ namespace winnow::dedup {
 // were known.
 class Replay {
  public:
-  Replay(const TextRules& rules, const Policy& policy, int64_t after_seq);
+  Replay(const TextRules& rules, const Policy& policy, int64_t after_seq,
+         const EmbedderCalibration* meaning);
 
   struct Outcome {
     Verdict verdict = Verdict::kUnique;
@@ -34,8 +35,9 @@ class Replay {
 // What another policy would change about the documents that are shown to it.
 class Preview {
  public:
+  // `meaning`: of the model that made the vectors; null: there is none.
   Preview(const TextRules& rules, const Policy& before, const Policy& after, int64_t after_seq,
-          size_t max_changes);
+          size_t max_changes, const EmbedderCalibration* meaning);
 
   struct Change {
     std::string document_id;

@@ -1,6 +1,7 @@
 #include "services/dedup/service.h"
 
 #include "services/dedup/handlers.h"
+#include "services/dedup/service_config.h"
 #include "services/dedup/service_text_rules.h"
 #include "services/dedup/worker_items.h"
 #include "services/platform/embedded.h"
@@ -159,15 +160,6 @@ class Service final : public v1::DedupService::CallbackService {
   Handlers& handlers_;
 };
 
-Policy InitialPolicy(const config::v1::Dedup& config) {
-  Policy policy;
-  policy.window = FromDuration(config.window()).value();  // checked with the configuration
-  policy.token_threshold = config.token_threshold();
-  policy.candidate_floor = config.candidate_floor();
-  policy.same_channel = config.same_channel();
-  return policy;
-}
-
 Document DocumentOf(const collector::v1::Item& item) {
   Document document;
   document.ns = item.namespace_();
@@ -213,6 +205,7 @@ struct State {
   explicit State(Platform& platform)
       : rules(LoadTextRules().value()),  // compiled in, and held by tests
         metrics(platform.metrics),
+        embedder(MakeEmbedder(platform.config.dedup(), platform.metrics)),
         parts{rules,
               platform.clock,
               platform.reads,
@@ -223,7 +216,10 @@ struct State {
                 watch.Wake();
               },
               metrics,
-              memory},
+              memory,
+              embedder.ok() ? embedder->get() : nullptr,
+              static_cast<size_t>(platform.config.dedup().embedder().batch_size()),
+              EmbedderTime(platform.config.dedup())},
         store(platform.reads),
         history(platform.reads, platform.writes),
         watch(platform.reads),
@@ -237,6 +233,7 @@ struct State {
   TextRules rules;
   WorkerMetrics metrics;
   MemoryBudget memory;
+  StatusOr<std::unique_ptr<CachedEmbedder>> embedder;  // an error is told by the target's start
   WorkerParts parts;
   Store store;
   History history;
@@ -266,6 +263,7 @@ rpc::Target MakeDedupTarget(Platform& platform) {
       {"events", [&platform] { return platform.transport.Check(); }},
   };
   target.start = [state](rpc::Peers& peers) -> Status {
+    WINNOW_RETURN_IF_ERROR(state->embedder.status());
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
     state->items.SetFetch(FetchFrom(collector));
     state->watch.Start();

@@ -11,4 +11,7 @@ rpc::Target MakeDedupTarget(Platform& platform);
 
 pg::Migrations DedupMigrations();
 
+// What is wrong with dedup's part of a configuration beyond what the platform checks.
+Status CheckDedupConfig(const config::v1::Config& config);
+
 }  // namespace winnow::dedup

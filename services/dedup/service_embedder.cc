@@ -118,12 +118,17 @@ class HttpEmbedder final : public Embedder {
 std::string ModelNames() {
   std::string names;
   for (const EmbedderCalibration& known : Calibrations()) {
-    names += (names.empty() ? "" : ", ") + std::string(known.model);
+    names += (names.empty() ? "" : ", ") + known.model;
   }
   return names;
 }
 
 }  // namespace
+
+std::string UncalibratedModel(const std::string& model) {
+  return "'" + model + "' is not calibrated, so its cosines say nothing: use one of " +
+         ModelNames() + ", or calibrate it by tools/dedup/embedder_report and say where they lie";
+}
 
 std::string EmbeddingRequest(const std::string& model, std::span<const std::string> texts) {
   std::string json = "{\"model\":";
@@ -170,10 +175,7 @@ StatusOr<std::unique_ptr<Embedder>> MakeHttpEmbedder(const EmbedderOptions& opti
                                                      Metrics& metrics) {
   const EmbedderCalibration* calibration = FindCalibration(options.model);
   if (calibration == nullptr) {
-    return InvalidField(
-        "model", "'" + options.model +
-                     "' is not calibrated, so its cosines say nothing: use one of " + ModelNames() +
-                     ", or calibrate it (tools/dedup/embedder_report)");
+    return InvalidField("model", UncalibratedModel(options.model));
   }
   return MakeHttpEmbedder(options, *calibration, metrics);
 }

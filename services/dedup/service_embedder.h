@@ -23,6 +23,9 @@ struct EmbedderOptions {
 StatusOr<std::unique_ptr<Embedder>> MakeHttpEmbedder(const EmbedderOptions& options,
                                                      Metrics& metrics);
 
+// Why it is refused.
+std::string UncalibratedModel(const std::string& model);
+
 // The same with a calibration of the caller's, which is how one is measured. Error:
 // INVALID_ARGUMENT for a bad URL.
 StatusOr<std::unique_ptr<Embedder>> MakeHttpEmbedder(const EmbedderOptions& options,

@@ -119,10 +119,11 @@ StatusOr<Store::Span> Store::NewestSpan(Deadline deadline, const std::string& ns
 }
 
 StatusOr<std::vector<LogEntry>> Store::ReadPage(Deadline deadline, const std::string& ns,
-                                                int64_t after, int64_t last) {
+                                                int64_t after, int64_t last,
+                                                const std::string& model) {
   const auto limit = static_cast<int>(std::min<int64_t>(kEntriesPage, last - after));
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<LogEntry>> {
-    return ReadEntries(session, ns, after, limit);
+    return ReadEntries(session, ns, after, limit, model);
   });
 }
 

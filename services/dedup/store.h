@@ -36,9 +36,9 @@ class Store {
     int64_t last = 0;
   };
   StatusOr<Span> NewestSpan(Deadline deadline, const std::string& ns, Micros window, int64_t most);
-  // Entries of the log with seq in (after, last], at most 2,000.
+  // Entries of the log with seq in (after, last], at most 2,000, with `model`'s vectors.
   StatusOr<std::vector<LogEntry>> ReadPage(Deadline deadline, const std::string& ns, int64_t after,
-                                           int64_t last);
+                                           int64_t last, const std::string& model);
 
  private:
   pg::Pool& reads_;

@@ -47,7 +47,7 @@ constexpr pg::Statement kReadOverrides = {
 
 std::vector<NumberedDecision> NumberedOf(pg::Session& session, const std::string& ns,
                                          const pqxx::result& rows) {
-  constexpr int kSeqColumn = 9;
+  constexpr int kSeqColumn = 10;
   std::vector<NumberedDecision> decisions;
   decisions.reserve(static_cast<size_t>(rows.size()));
   for (const auto& row : rows) {

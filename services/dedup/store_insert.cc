@@ -12,17 +12,20 @@ namespace {
 constexpr pg::Statement kInsertEntries = {
     "dedup.insert_entries",
     "INSERT INTO dedup.entries (namespace, seq, document_id, channel, title, lead, canonical_url,"
-    " publish_time, arrival_time, root_seq)"
-    " SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[],"
-    " $7::text[], $8::timestamptz[], $9::timestamptz[], $10::bigint[])"};
+    " publish_time, arrival_time, root_seq, vector, vector_model)"
+    " SELECT $1, e.*, CASE WHEN e.vector IS NOT NULL THEN $12::text END"
+    " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[],"
+    " $7::text[], $8::timestamptz[], $9::timestamptz[], $10::bigint[], $11::bytea[])"
+    " AS e(seq, id, channel, title, lead, url, published, arrived, root, vector)"};
 
 constexpr pg::Statement kInsertDecisions = {
     "dedup.insert_decisions",
     "INSERT INTO dedup.decisions (namespace, document_id, seq, channel, url, verdict, original_id,"
-    " similarity, stage, policy_version, arrival_time, decide_time, nearest)"
+    " similarity, stage, policy_version, arrival_time, decide_time, nearest,"
+    " degradations)"
     " SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::smallint[],"
     " $7::text[], $8::double precision[], $9::smallint[], $10::bigint[], $11::timestamptz[],"
-    " $12::timestamptz[], $13::double precision[])"};
+    " $12::timestamptz[], $13::double precision[], $14::integer[])"};
 
 constexpr pg::Statement kInsertCandidates = {
     "dedup.insert_candidates",
@@ -39,8 +42,9 @@ constexpr pg::Statement kInsertReviews = {
     "INSERT INTO dedup.reviews (namespace, seq, document_id, kind)"
     " SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::smallint[])"};
 
-void InsertEntries(pg::Session& session, const std::string& ns, std::span<const Decided> decided) {
-  pg::Array seqs, ids, channels, titles, leads, urls, publish_times, arrival_times, roots;
+void InsertEntries(pg::Session& session, const std::string& ns, std::span<const Decided> decided,
+                   const std::string& model) {
+  pg::Array seqs, ids, channels, titles, leads, urls, publish_times, arrival_times, roots, vectors;
   for (const Decided& one : decided) {
     const LogEntry& entry = one.entry;
     seqs.Add(entry.seq);
@@ -52,15 +56,20 @@ void InsertEntries(pg::Session& session, const std::string& ns, std::span<const 
     publish_times.Add(entry.publish_time);
     arrival_times.Add(entry.arrival_time);
     roots.Add(entry.root_seq);
+    if (entry.vector.empty()) {
+      vectors.AddNull();
+    } else {
+      vectors.AddBytes({reinterpret_cast<const char*>(entry.vector.data()), entry.vector.size()});
+    }
   }
   session.Execute(kInsertEntries, ns, seqs, ids, channels, titles, leads, urls, publish_times,
-                  arrival_times, roots);
+                  arrival_times, roots, vectors, model);
 }
 
 void InsertDecisions(pg::Session& session, const std::string& ns,
                      std::span<const Decided> decided) {
   pg::Array ids, seqs, channels, urls, verdicts, originals, similarities, stages, versions;
-  pg::Array arrival_times, decide_times, nearest;
+  pg::Array arrival_times, decide_times, nearest, missing;
   for (const Decided& one : decided) {
     const Decision& decision = one.decision;
     ids.Add(decision.document_id);
@@ -79,9 +88,10 @@ void InsertDecisions(pg::Session& session, const std::string& ns,
     arrival_times.Add(decision.arrival_time);
     decide_times.Add(decision.decide_time);
     nearest.Add(NearestOf(decision));
+    missing.Add(DegradationBits(decision.degradations));
   }
   session.Execute(kInsertDecisions, ns, ids, seqs, channels, urls, verdicts, originals,
-                  similarities, stages, versions, arrival_times, decide_times, nearest);
+                  similarities, stages, versions, arrival_times, decide_times, nearest, missing);
 }
 
 void InsertCandidates(pg::Session& session, const std::string& ns,
@@ -154,9 +164,10 @@ events::v1::Envelope EventOf(const std::string& ns, const Decided& one) {
 
 }  // namespace
 
-void InsertDecided(pg::Session& session, const std::string& ns, std::span<const Decided> decided) {
+void InsertDecided(pg::Session& session, const std::string& ns, std::span<const Decided> decided,
+                   const std::string& model) {
   if (decided.empty()) return;
-  InsertEntries(session, ns, decided);
+  InsertEntries(session, ns, decided, model);
   InsertDecisions(session, ns, decided);
   InsertCandidates(session, ns, decided);
   InsertReviews(session, ns, decided);

@@ -8,7 +8,9 @@ namespace {
 constexpr pg::Statement kReadEntries = {
     "dedup.read_entries",
     "SELECT e.seq, e.document_id, e.channel, e.title, e.lead, e.canonical_url, e.publish_time,"
-    " e.arrival_time, e.root_seq, r.channel, r.title, r.lead FROM dedup.entries e"
+    " e.arrival_time, e.root_seq, r.channel, r.title, r.lead,"
+    " CASE WHEN e.vector_model = $4 THEN e.vector END,"
+    " CASE WHEN r.vector_model = $4 THEN r.vector END FROM dedup.entries e"
     " LEFT JOIN dedup.entries r ON r.namespace = e.namespace AND r.seq = e.root_seq"
     "   AND e.root_seq <> e.seq"
     " WHERE e.namespace = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"};
@@ -53,6 +55,13 @@ constexpr pg::Statement kReadNamespaces = {
     "dedup.read_namespaces",
     "SELECT stream FROM dedup.log_streams ORDER BY last_arrival DESC, stream LIMIT $1"};
 
+// One byte a dimension, signed.
+index::Vector VectorOf(const pqxx::field& field) {
+  if (field.is_null()) return {};
+  const std::string bytes = pg::ToBytes(field);
+  return {bytes.begin(), bytes.end()};
+}
+
 LogEntry EntryOf(const pqxx::row& row) {
   LogEntry entry;
   entry.seq = row[0].as<int64_t>();
@@ -67,15 +76,17 @@ LogEntry EntryOf(const pqxx::row& row) {
   if (!row[9].is_null()) entry.root_channel = row[9].c_str();
   if (!row[10].is_null()) entry.root_title = row[10].c_str();
   if (!row[11].is_null()) entry.root_lead = row[11].c_str();
+  entry.vector = VectorOf(row[12]);
+  entry.root_vector = VectorOf(row[13]);
   return entry;
 }
 
 }  // namespace
 
 std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,
-                                  int limit) {
+                                  int limit, const std::string& model) {
   std::vector<LogEntry> entries;
-  for (const auto& row : session.Execute(kReadEntries, ns, after, limit)) {
+  for (const auto& row : session.Execute(kReadEntries, ns, after, limit, model)) {
     entries.push_back(EntryOf(row));
   }
   return entries;

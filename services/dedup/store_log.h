@@ -16,9 +16,10 @@
 // exceptions, which the pool turns into Status.
 namespace winnow::dedup {
 
-// Committed entries after `after` in order of seq, at most `limit`.
+// Committed entries after `after` in order of seq, at most `limit`, with the vectors that `model`
+// made; empty: with none.
 std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,
-                                  int limit);
+                                  int limit, const std::string& model);
 
 // Where a window begins: the first seq that arrived at `earliest` or later, found by halving
 // between the ends of the log; head + 1 when none did.
@@ -45,7 +46,9 @@ struct Decided {
 };
 
 // Extends the log: entries, decisions with their candidates, and events, by one statement each.
-void InsertDecided(pg::Session& session, const std::string& ns, std::span<const Decided> decided);
+// Their vectors are `model`'s.
+void InsertDecided(pg::Session& session, const std::string& ns, std::span<const Decided> decided,
+                   const std::string& model);
 
 // Distinct channels of the duplicates of these originals, by original: of the first 1,000 each.
 std::map<std::string, std::set<std::string>> ReadCitingChannels(pg::Session& session,

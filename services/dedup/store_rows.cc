@@ -20,13 +20,24 @@ constexpr pg::Statement kReadCandidates = {
 constexpr Guard kGuards[] = {Guard::kSameChannel, Guard::kShortTitle, Guard::kChain,
                              Guard::kTemplate, Guard::kContradiction};
 
-int BitOf(Guard guard) { return 1 << static_cast<int>(guard); }
+constexpr Degradation kDegradations[] = {Degradation::kStore, Degradation::kEmbedder};
+
+template <class Value>
+int BitOf(Value value) {
+  return 1 << static_cast<int>(value);
+}
 
 }  // namespace
 
 int GuardBits(const std::vector<Guard>& guards) {
   int bits = 0;
   for (const Guard guard : guards) bits |= BitOf(guard);
+  return bits;
+}
+
+int DegradationBits(const std::vector<Degradation>& degradations) {
+  int bits = 0;
+  for (const Degradation degradation : degradations) bits |= BitOf(degradation);
   return bits;
 }
 
@@ -42,6 +53,10 @@ Decision DecisionOf(const std::string& ns, const pqxx::row& row) {
   decision.policy_version = row[6].as<int64_t>();
   decision.arrival_time = pg::ToTime(row[7]);
   decision.decide_time = pg::ToTime(row[8]);
+  const int missing = row[9].as<int>();
+  for (const Degradation degradation : kDegradations) {
+    if (missing & BitOf(degradation)) decision.degradations.push_back(degradation);
+  }
   decision.recorded = true;
   return decision;
 }

@@ -12,7 +12,7 @@ namespace winnow::dedup {
 // Columns in the order that DecisionOf reads.
 #define WINNOW_DEDUP_DECISION_COLUMNS                                               \
   "document_id, channel, verdict, original_id, similarity, stage, policy_version, " \
-  "arrival_time, decide_time"
+  "arrival_time, decide_time, degradations"
 
 Decision DecisionOf(const std::string& ns, const pqxx::row& row);
 
@@ -20,5 +20,6 @@ Decision DecisionOf(const std::string& ns, const pqxx::row& row);
 void AddCandidates(pg::Session& session, const std::string& ns, std::vector<Decision*> decisions);
 
 int GuardBits(const std::vector<Guard>& guards);
+int DegradationBits(const std::vector<Degradation>& degradations);
 
 }  // namespace winnow::dedup

@@ -25,6 +25,10 @@ constexpr std::chrono::milliseconds kRetryAfter(250);
 }  // namespace
 
 Worker::Worker(const WorkerParts& parts, Metrics& metrics) : parts_(parts) {
+  if (parts_.embedder != nullptr) {
+    meaning_ = std::make_unique<MeaningStage>(
+        parts_, [this](std::vector<Job> jobs) { Enqueue(std::move(jobs)); });
+  }
   gauges_.push_back(metrics.AddGauge("winnow_dedup_waiting_documents",
                                      "Documents that wait for a decision.", {},
                                      [this] { return static_cast<double>(waiting()); }));
@@ -38,6 +42,7 @@ Worker::~Worker() { Stop(); }
 void Worker::Start() {
   RequestLoads();
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Run(); });
+  if (meaning_) meaning_->Start();
 }
 
 // Without it the first document of each namespace would wait for its window.
@@ -74,17 +79,28 @@ void Worker::Stop() {
   }
   changed_.notify_all();
   for (Job& job : left) Answer(parts_, job, rpc::ShuttingDown());
+  if (meaning_) {
+    for (Job& job : meaning_->Stop()) Answer(parts_, job, rpc::ShuttingDown());
+  }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
 
 void Worker::Submit(std::vector<Job> jobs) {
+  for (Job& job : jobs) job.since = steady_clock::now();
+  if (!meaning_) return Enqueue(std::move(jobs));
+  for (Job& job : meaning_->Submit(std::move(jobs))) {
+    Answer(parts_, job,
+           is_stopping() ? rpc::ShuttingDown()
+                         : Overloaded("dedup's queue for embeddings", kRetryAfter));
+  }
+}
+
+void Worker::Enqueue(std::vector<Job> jobs) {
   std::vector<std::pair<Job, Status>> refused;
-  const auto now = steady_clock::now();
   {
     std::lock_guard lock(mutex_);
     for (Job& job : jobs) {
-      job.since = now;
       Lane* lane = stopping_ ? nullptr : LaneFor(job.document.ns);
       if (lane == nullptr || lane->urgent.size() + lane->bulk.size() >= kMostWaiting) {
         refused.emplace_back(std::move(job),
@@ -101,9 +117,15 @@ void Worker::Submit(std::vector<Job> jobs) {
   for (auto& [job, status] : refused) Answer(parts_, job, status);
 }
 
-size_t Worker::waiting() const {
+bool Worker::is_stopping() const {
   std::lock_guard lock(mutex_);
-  return waiting_;
+  return stopping_;
+}
+
+size_t Worker::waiting() const {
+  const size_t for_meaning = meaning_ ? meaning_->waiting() : 0;
+  std::lock_guard lock(mutex_);
+  return waiting_ + for_meaning;
 }
 
 // With the lock held. Null when all namespaces that fit are in use.

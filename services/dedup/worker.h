@@ -12,6 +12,7 @@
 
 #include "services/dedup/worker_decider.h"
 #include "services/dedup/worker_job.h"
+#include "services/dedup/worker_meaning.h"
 #include "services/dedup/worker_parts.h"
 
 namespace winnow::dedup {
@@ -46,6 +47,9 @@ class Worker {
     uint64_t used = 0;  // when last, by count
   };
 
+  bool is_stopping() const;
+  // To the namespace's queue; after their vectors, where there is an embedder.
+  void Enqueue(std::vector<Job> jobs);
   Lane* LaneFor(const std::string& ns);
   void MakeReady(Lane& lane);
   void RequestLoads();
@@ -62,6 +66,7 @@ class Worker {
   uint64_t uses_ = 0;
   size_t waiting_ = 0;
   std::vector<std::thread> threads_;
+  std::unique_ptr<MeaningStage> meaning_;      // null without an embedder
   std::vector<std::shared_ptr<void>> gauges_;  // last: they read the above
 };
 

@@ -20,6 +20,7 @@ Decision ToDecision(const Job& job, const Judgement& judged, const Policy& polic
   decision.similarity = judged.similarity;
   decision.stage = judged.stage;
   decision.policy_version = policy.version;
+  if (job.lacks_meaning) decision.degradations.push_back(Degradation::kEmbedder);
   decision.arrival_time = arrival;
   decision.decide_time = now;
   return decision;
@@ -59,7 +60,7 @@ Status Batch::Run(pg::LogSession& log) {
   FollowSpread(log.session());
   DrawReviews();
   const auto named = steady_clock::now();
-  InsertDecided(log.session(), ns_, decided_);
+  InsertDecided(log.session(), ns_, decided_, model_);
   metrics_.read.Observe(named - judged + (read - begun));
   metrics_.write.Observe(steady_clock::now() - named);
   for (const Decided& one : decided_) {
@@ -100,6 +101,7 @@ void Batch::JudgeNew(pg::LogSession& log) {
     one.entry.channel = job.document.channel;
     one.entry.title = job.print.normalized_title;
     one.entry.lead = job.lead;
+    one.entry.vector = job.print.vector;
     one.entry.canonical_url = job.document.canonical_url;
     one.entry.publish_time = job.document.publish_time;
     one.entry.arrival_time = last;

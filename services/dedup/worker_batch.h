@@ -10,7 +10,7 @@
 #include "services/dedup/namespace_window.h"
 #include "services/dedup/store_log.h"
 #include "services/dedup/worker_job.h"
-#include "services/dedup/worker_metrics.h"
+#include "services/dedup/worker_parts.h"
 #include "services/platform/postgres/log_transaction.h"
 
 namespace winnow::dedup {
@@ -20,8 +20,8 @@ namespace winnow::dedup {
 class Batch {
  public:
   Batch(const std::string& ns, std::span<Job* const> jobs, NamespaceWindow& window,
-        WorkerMetrics& metrics)
-      : ns_(ns), jobs_(jobs), window_(window), metrics_(metrics) {}
+        const WorkerParts& parts)
+      : ns_(ns), jobs_(jobs), window_(window), metrics_(parts.metrics), model_(parts.model()) {}
 
   // With the window up to date. Appends to the log what was not decided before.
   Status Run(pg::LogSession& log);
@@ -42,6 +42,7 @@ class Batch {
   std::span<Job* const> jobs_;
   NamespaceWindow& window_;
   WorkerMetrics& metrics_;
+  const std::string model_;                // that made the vectors
   std::map<std::string, Decision> known_;  // by id: decided before, or earlier in this batch
   std::vector<Judgement> judgements_;      // of decided_, by place
   std::map<std::string, std::string> root_channels_;  // by id of the original

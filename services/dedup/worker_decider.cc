@@ -94,7 +94,7 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
       return Unavailable(Reason::kStoreUnavailable, "the window of the namespace changes",
                          kLockTime);
     }
-    batch.emplace(ns_, jobs, *window_, parts_.metrics);
+    batch.emplace(ns_, jobs, *window_, parts_);
     return batch->Run(log);
   };
   const auto settled = [&](pg::Session& session) -> StatusOr<bool> {

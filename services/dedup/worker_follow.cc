@@ -49,7 +49,8 @@ Status NamespaceDecider::Open(Deadline deadline) {
     const std::optional<Time> last = LastArrival(session, ns_);
     int64_t first = head.head + 1;
     if (last) first = FirstSeqSince(session, ns_, head.head, *last - policy.window);
-    window_.emplace(parts_.rules, policy, first - 1, SegmentEntries(parts_.memory.max_documents));
+    window_.emplace(parts_.rules, policy, first - 1, SegmentEntries(parts_.memory.max_documents),
+                    parts_.meaning());
     epoch_ = head.epoch;
     is_current_ = false;
     return OkStatus();
@@ -59,7 +60,7 @@ Status NamespaceDecider::Open(Deadline deadline) {
 // True when there is no more.
 StatusOr<bool> NamespaceDecider::ReadPage(Deadline deadline) {
   return parts_.reads.Read(deadline, [&](pg::Session& session) -> StatusOr<bool> {
-    const auto entries = ReadEntries(session, ns_, window_->position(), kPage);
+    const auto entries = ReadEntries(session, ns_, window_->position(), kPage, parts_.model());
     for (const LogEntry& entry : entries) window_->Keep(entry);
     return entries.size() < kPage;
   });
@@ -73,7 +74,7 @@ NamespaceDecider::Need NamespaceDecider::FollowLog(pg::Session& session, const p
   if (!window_->Apply(policy) || window_->has_too_many_channels()) return Need::kReload;
   if (log.head - window_->position() > kMostReadUnderLock) return Need::kCatchUp;
   while (window_->position() < log.head) {
-    const auto entries = ReadEntries(session, ns_, window_->position(), kPage);
+    const auto entries = ReadEntries(session, ns_, window_->position(), kPage, parts_.model());
     for (const LogEntry& entry : entries) window_->Keep(entry);
     if (entries.empty()) window_->Reach(log.head);
   }

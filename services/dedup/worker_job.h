@@ -20,6 +20,8 @@ struct Job {
   std::string lead;  // normalised
   // False for CheckDocument: decided as the namespace stands, and not remembered.
   bool is_remembered = true;
+  // A model should have compared its meaning, but was not to be had in time.
+  bool lacks_meaning = false;
   // Goes before those that came in bulk.
   bool is_urgent = false;
   // Whoever waits for the item is told of the decision by an event.

@@ -31,6 +31,11 @@ Counter& Retries(Metrics& metrics, const char* what) {
                             {{"what", what}});
 }
 
+Counter& Fallbacks(Metrics& metrics, const char* level) {
+  return metrics.GetCounter("winnow_dedup_fallback_total",
+                            "Documents let through without a full decision.", {{"level", level}});
+}
+
 const char* KindOf(const Status& status) {
   switch (status.code()) {
     case StatusCode::kUnavailable:
@@ -87,9 +92,8 @@ WorkerMetrics::WorkerMetrics(Metrics& metrics)
                 {Stage::kLead, &DecisionsBy(metrics, "duplicate", "lead")},
                 {Stage::kEdit, &DecisionsBy(metrics, "duplicate", "edit")},
                 {Stage::kSemantic, &DecisionsBy(metrics, "duplicate", "semantic")}},
-      store_fallbacks_total_(metrics.GetCounter("winnow_dedup_fallback_total",
-                                                "Documents let through without a full decision.",
-                                                {{"level", "store"}})),
+      store_fallbacks_total_(Fallbacks(metrics, "store")),
+      embedder_fallbacks_total_(Fallbacks(metrics, "embedder")),
       shortened_total_(
           metrics.GetCounter("winnow_dedup_window_shortened_total",
                              "Parts of windows forgotten early, to keep within memory.")) {
@@ -118,6 +122,11 @@ void WorkerMetrics::CountError(const Status& status) {
 void WorkerMetrics::CountStoreFallback() {
   ++store_fallbacks;
   store_fallbacks_total_.Increment();
+}
+
+void WorkerMetrics::CountEmbedderFallback() {
+  ++embedder_fallbacks;
+  embedder_fallbacks_total_.Increment();
 }
 
 void WorkerMetrics::CountShortened() {

@@ -35,6 +35,8 @@ struct WorkerMetrics {
   void CountError(const Status& status);
   // A document was let through, because the store was away.
   void CountStoreFallback();
+  // A document was decided without its meaning, because the embedder was away.
+  void CountEmbedderFallback();
   void CountShortened();
 
   Timing decide;   // from a document's arrival here to its answer
@@ -47,6 +49,7 @@ struct WorkerMetrics {
   Counter& window_retries;
   std::atomic<int64_t> decided{0};
   std::atomic<int64_t> store_fallbacks{0};
+  std::atomic<int64_t> embedder_fallbacks{0};
   std::atomic<int64_t> shortened{0};
 
  private:
@@ -54,6 +57,7 @@ struct WorkerMetrics {
   Histogram& similarity_;
   std::map<Stage, Counter*> by_stage_;
   Counter& store_fallbacks_total_;
+  Counter& embedder_fallbacks_total_;
   Counter& shortened_total_;
 };
 

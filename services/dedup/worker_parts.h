@@ -1,11 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "services/dedup/fingerprint.h"
 #include "services/dedup/policy.h"
+#include "services/dedup/worker_embedder.h"
 #include "services/dedup/worker_job.h"
 #include "services/dedup/worker_metrics.h"
 #include "services/platform/clock.h"
@@ -31,6 +34,17 @@ struct WorkerParts {
   std::function<void()> committed;  // told after decisions were stored, with their events
   WorkerMetrics& metrics;
   MemoryBudget& memory;
+  CachedEmbedder* embedder = nullptr;  // null: meaning is not compared
+  size_t embedder_batch = 16;          // texts it is asked for at once, at most
+  // How long somebody waits for the embedder before he is told what the rest says.
+  std::chrono::milliseconds embedder_time{1'000};
+
+  // Of the embedder; null when there is none.
+  const EmbedderCalibration* meaning() const {
+    return embedder == nullptr ? nullptr : &embedder->calibration();
+  }
+  // Its name; empty when there is none.
+  std::string model() const { return embedder == nullptr ? std::string() : meaning()->model; }
 };
 
 // Ends a job, and counts how.

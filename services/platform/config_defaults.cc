@@ -76,6 +76,11 @@ void FillDedup(config::v1::Dedup& dedup) {
   dedup.set_token_threshold(Or(dedup.token_threshold(), 0.8));
   dedup.set_candidate_floor(Or(dedup.candidate_floor(), std::min(0.5, dedup.token_threshold())));
   dedup.set_max_documents(Or(dedup.max_documents(), int64_t{4'000'000}));
+  if (!dedup.has_embedder() || dedup.embedder().url().empty()) return;
+  config::v1::Embedder& embedder = *dedup.mutable_embedder();
+  embedder.set_batch_size(Or(embedder.batch_size(), 16));
+  Default(*embedder.mutable_timeout(), seconds(1));
+  embedder.set_cached_vectors(Or(embedder.cached_vectors(), int64_t{100'000}));
 }
 
 }  // namespace

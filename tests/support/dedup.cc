@@ -65,11 +65,12 @@ std::string StoryTitle(int number) {
 }
 
 DedupInstance::DedupInstance(const std::string& url, const dedup::Policy& policy,
-                             int64_t max_documents)
+                             int64_t max_documents, dedup::CachedEmbedder* embedder)
     : reads_(PoolOf("read", url), metrics_),
       logs_(PoolOf("log", url), metrics_),
       worker_metrics_(metrics_),
-      parts_{BuiltInTextRules(), clock_, reads_, logs_, policy, [] {}, worker_metrics_, memory_},
+      parts_{BuiltInTextRules(), clock_,  reads_,  logs_, policy, [] {},
+             worker_metrics_,    memory_, embedder},
       worker_(parts_, metrics_) {
   memory_.max_documents = max_documents;
   worker_.Start();
@@ -108,12 +109,14 @@ StatusOr<dedup::Decision> DedupInstance::Check(const dedup::Document& document) 
   return DecideAll(worker_, std::move(jobs)).front();
 }
 
-std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns) {
+std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns,
+                                               const dedup::EmbedderCalibration* meaning) {
   std::vector<dedup::LogEntry> entries;
   std::map<std::string, dedup::Decision> decisions;
   std::map<int64_t, dedup::Policy> policies;
   OrThrow(pool.Read(Soon(), [&](pg::Session& session) {
-    entries = dedup::ReadEntries(session, ns, 0, kEverything);
+    entries = dedup::ReadEntries(session, ns, 0, kEverything,
+                                 meaning == nullptr ? std::string() : meaning->model);
     std::set<std::string> ids;
     for (const dedup::LogEntry& entry : entries) ids.insert(entry.document_id);
     decisions = dedup::ReadDecisions(session, ns, ids);
@@ -140,11 +143,11 @@ std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string
     last_version = version;
     const dedup::Policy& policy = policies.at(version);
     if (!window || !window->Apply(policy)) {
-      window.emplace(BuiltInTextRules(), policy, 0, 1'000);
+      window.emplace(BuiltInTextRules(), policy, 0, 1'000, meaning);
       for (size_t k = 0; k < i; ++k) window->Keep(entries[k]);
     }
-    const auto print =
-        BuiltInTextRules().OfNormalized(entry.title, entry.lead, entry.canonical_url);
+    auto print = BuiltInTextRules().OfNormalized(entry.title, entry.lead, entry.canonical_url);
+    print.vector = entry.vector;
     const dedup::Judgement judged = window->Judge(print, entry.channel, entry.arrival_time);
     window->Append(entry.seq, print, entry.channel, entry.arrival_time, judged);
     window->KeepTrial();

@@ -30,8 +30,10 @@ std::string StoryTitle(int number);
 // own.
 class DedupInstance {
  public:
+  // `embedder` outlives it; null: meaning is not compared.
   explicit DedupInstance(const std::string& url, const dedup::Policy& policy = {},
-                         int64_t max_documents = 4'000'000);
+                         int64_t max_documents = 4'000'000,
+                         dedup::CachedEmbedder* embedder = nullptr);
   ~DedupInstance();
 
   // Waits for the decisions.
@@ -43,6 +45,8 @@ class DedupInstance {
   int64_t documents_in_memory() const { return memory_.documents.load(); }
   pg::Pool& pool() { return reads_; }
   pg::Pool& logs() { return logs_; }
+  dedup::Worker& worker() { return worker_; }
+  const dedup::WorkerParts& parts() const { return parts_; }
 
  private:
   dedup::Job JobOf(const dedup::Document& document) const;
@@ -59,6 +63,8 @@ class DedupInstance {
 
 // Decides the whole log of a namespace again, one document after the other in order of seq, each by
 // the version of the rules that its decision names, and gives what differs from the decisions.
-std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns);
+// `meaning`: of the model that made the vectors; null: there was none.
+std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns,
+                                               const dedup::EmbedderCalibration* meaning = nullptr);
 
 }  // namespace winnow::test

@@ -103,7 +103,7 @@ class JudgeWorld {
     for (int64_t seq = 1; seq <= documents && !::testing::Test::HasFailure(); ++seq) {
       Told next = NextDocument(seq);
       const Judgement judged =
-          Judge(next.print, next.channel, next.arrival, window_, policy_, TitleWords(), scratch_);
+          Judge(next.print, next.channel, next.arrival, window_, {policy_, words_}, scratch_);
       const Rules::Answer expected = Rules(policy_, told_).Decide(next);
       ASSERT_EQ(judged.stage, expected.stage) << "document " << seq;
       ASSERT_EQ(judged.similarity, expected.similarity) << "document " << seq;
@@ -150,6 +150,7 @@ class JudgeWorld {
   World world_;
   Policy policy_;
   index::WindowIndex window_;
+  TitleWords words_;
   index::ProbeScratch scratch_;
   std::vector<Told> told_;
 };
@@ -181,7 +182,7 @@ class JudgeRulesTest : public ::testing::Test {
   }
   Judgement Submit(const Fingerprint& print, uint32_t channel) {
     ++seq_;
-    Judgement judged = Judge(print, channel, now_, window_, policy_, TitleWords(), scratch_);
+    Judgement judged = Judge(print, channel, now_, window_, {policy_, words_}, scratch_);
     std::optional<index::Root> root;
     if (judged.is_duplicate()) root = window_.root(judged.candidates.front().ref);
     window_.Append(
@@ -191,6 +192,7 @@ class JudgeRulesTest : public ::testing::Test {
 
   Policy policy_{.edit_threshold = 2};  // texts have no part here
   index::WindowIndex window_{{.floor = 0.5}};
+  TitleWords words_;
   index::ProbeScratch scratch_;
   int64_t seq_ = 0;
   Time now_{std::chrono::hours(1'000)};
@@ -200,10 +202,10 @@ TEST_F(JudgeRulesTest, ADocumentExactlyAsOldAsTheWindowStillCounts) {
   Submit(Print(Range(1, 10)), 1);
   now_ += policy_.window;
   EXPECT_TRUE(
-      Judge(Print(Range(1, 10)), 2, now_, window_, policy_, TitleWords(), scratch_).is_duplicate());
+      Judge(Print(Range(1, 10)), 2, now_, window_, {policy_, words_}, scratch_).is_duplicate());
   now_ += microseconds(1);
   EXPECT_FALSE(
-      Judge(Print(Range(1, 10)), 2, now_, window_, policy_, TitleWords(), scratch_).is_duplicate());
+      Judge(Print(Range(1, 10)), 2, now_, window_, {policy_, words_}, scratch_).is_duplicate());
 }
 
 TEST_F(JudgeRulesTest, AnEqualUrlIsADuplicateWithinOneChannelToo) {

@@ -83,12 +83,10 @@ void VectorField::RemoveNewest() {
   segment.values.resize(std::min(segment.values.size(), segment.scales.size() * stride_));
 }
 
-double VectorField::CosineWith(std::span<const int8_t> vector, uint16_t segment,
-                               uint16_t slot) const {
+std::span<const int8_t> VectorField::VectorOf(uint16_t segment, uint16_t slot) const {
   const Segment& of = segments_[segment];
-  if (vector.size() != dimensions_ || of.values.size() < (slot + size_t{1}) * stride_) return 0;
-  const std::span<const int8_t> kept(of.values.data() + slot * stride_, dimensions_);
-  return VectorCosine(vector, kept);
+  if (of.scales[slot] == 0 || of.values.size() < (slot + size_t{1}) * stride_) return {};
+  return {of.values.data() + slot * stride_, dimensions_};
 }
 
 void VectorField::Scan(const Segment& segment, std::span<const int8_t> padded, float scale,

@@ -38,8 +38,8 @@ class VectorField {
   void RemoveNewest();
 
   size_t dimensions() const { return dimensions_; }
-  // Cosine with one entry; 0 where it has no vector.
-  double CosineWith(std::span<const int8_t> vector, uint16_t segment, uint16_t slot) const;
+  // The vector of one entry; empty where it has none. Valid until the next change.
+  std::span<const int8_t> VectorOf(uint16_t segment, uint16_t slot) const;
 
   // Calls visit(segment, slot, cosine) for every entry with a cosine of at least `least`, above 0,
   // from `slot` of the segment `segment` on. Every vector is looked at.

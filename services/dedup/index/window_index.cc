@@ -57,7 +57,8 @@ WindowIndex::KeptRoot WindowIndex::Copy(const Root& root) {
   return {root.seq,
           root.channel,
           {root.title.begin(), root.title.end()},
-          {root.lead.begin(), root.lead.end()}};
+          {root.lead.begin(), root.lead.end()},
+          {root.vector.begin(), root.vector.end()}};
 }
 
 uint32_t WindowIndex::KeepRoot(KeptRoot root) {
@@ -174,9 +175,9 @@ void WindowIndex::FindByTitle(uint64_t hash, EntryRef edge, std::vector<EntryRef
 
 Root WindowIndex::root(EntryRef ref) const {
   const Meta& of = meta(ref);
-  if (of.root == 0) return {seq(ref), of.channel, title(ref), lead(ref)};
+  if (of.root == 0) return {seq(ref), of.channel, title(ref), lead(ref), vector(ref)};
   const KeptRoot& kept = segments_[ref.segment].roots[of.root - 1];
-  return {kept.seq, kept.channel, kept.title, kept.lead};
+  return {kept.seq, kept.channel, kept.title, kept.lead, kept.vector};
 }
 
 void WindowIndex::FindNear(std::span<const int8_t> vector, double least, EntryRef edge,
@@ -204,6 +205,7 @@ size_t WindowIndex::bytes() const {
     total += segment.roots.capacity() * sizeof(KeptRoot) + segment.root_by_seq.size() * kNode;
     for (const KeptRoot& root : segment.roots) {
       total += (root.title.capacity() + root.lead.capacity()) * sizeof(Token);
+      total += root.vector.capacity();
     }
   }
   return total;

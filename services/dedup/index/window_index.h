@@ -23,6 +23,7 @@ struct Root {
   uint32_t channel = 0;
   std::span<const Token> title;
   std::span<const Token> lead = {};
+  std::span<const int8_t> vector = {};  // empty: it has none
 };
 
 // A document as the window takes it.
@@ -98,9 +99,9 @@ class WindowIndex {
   // Adds every entry whose vector has a cosine of at least `least` (above 0) with this one.
   void FindNear(std::span<const int8_t> vector, double least, EntryRef edge,
                 std::vector<NearEntry>& found) const;
-  // Cosine with an entry's vector; 0 where it has none.
-  double CosineWith(std::span<const int8_t> vector, EntryRef ref) const {
-    return vectors_.CosineWith(vector, ref.segment, ref.slot);
+  // The entry's vector; empty where it has none.
+  std::span<const int8_t> vector(EntryRef ref) const {
+    return vectors_.VectorOf(ref.segment, ref.slot);
   }
 
   int64_t seq(EntryRef ref) const { return segments_[ref.segment].first_seq + ref.slot; }
@@ -130,6 +131,7 @@ class WindowIndex {
     uint32_t channel = 0;
     std::vector<Token> title;
     std::vector<Token> lead;
+    Vector vector;
   };
   // Holds all that its entries need, so that dropping an older segment never asks who still does.
   struct Segment {
