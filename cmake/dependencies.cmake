@@ -1,4 +1,4 @@
-# Every third-party library, found once. Debian 12 packages: tools/install.sh has the list.
+# Every third-party library, found once. Debian 12 packages: tools/packages.txt is the list.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(absl CONFIG REQUIRED)

@@ -76,7 +76,7 @@ void AddCheckConfigCommand(CLI::App& app, Command& chosen) {
   auto print = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("check-config", "tell all that is wrong with it, or none");
   command->footer(
-      "Reads what serve would read and starts nothing.\n\n"
+      "Judges what serve would be told, and starts nothing: files that it names are not opened.\n\n"
       "Examples:\n  winnow check-config --config /etc/winnow/config.json\n"
       "  winnow check-config --print    # every setting with its default\n\n"
       "Exit codes: 0 good; 2 not.");

@@ -137,6 +137,7 @@ Status ItemSender::RunStream(int& answered) {
     const std::lock_guard lock(mutex_);
     if (aborted_) return Status(StatusCode::kCancelled, "interrupted");
     context_ = &context;
+    last_progress_ = steady_clock::now();  // a new stream has its own patience
     stream_over_ = false;
     next_ = 0;
     for (Entry& entry : entries_) entry.sent_before = entry.sent;

@@ -34,8 +34,9 @@ Serving::Serving(config::v1::Config config, std::string postgres_versions_dir)
 Status Serving::Start() {
   const std::vector<TargetRow> rows = ChosenTargets(config_);
   WINNOW_ASSIGN_OR_RETURN(runtime_, rpc::Runtime::Make(config_, metrics_));
-  WINNOW_ASSIGN_OR_RETURN(metrics_http_, rpc::MetricsHttp::Start(config_.metrics().listen(),
-                                                                 config_.insecure(), metrics_));
+  const bool plain_text = config_.insecure() || config_.metrics().insecure();
+  WINNOW_ASSIGN_OR_RETURN(
+      metrics_http_, rpc::MetricsHttp::Start(config_.metrics().listen(), plain_text, metrics_));
   WINNOW_RETURN_IF_ERROR(OpenStore());
   WINNOW_RETURN_IF_ERROR(BringUpToDate(rows));
   WINNOW_RETURN_IF_ERROR(MakeTargets(rows));
@@ -100,7 +101,10 @@ Status Serving::Stop() {
   phase.Ended("workers stopped");
   if (server_) server_->Shutdown();
   peers_.reset();
-  server_.reset();
+  {
+    const std::lock_guard lock(server_mutex_);
+    server_.reset();
+  }
   targets_.clear();
   platform_.reset();
   transport_.reset();
@@ -114,7 +118,10 @@ Status Serving::Stop() {
   return closed;
 }
 
-void Serving::HurryStop() { server_->HurryDrain(); }
+void Serving::HurryStop() {
+  const std::lock_guard lock(server_mutex_);
+  if (server_) server_->HurryDrain();
+}
 
 const std::string& Serving::metrics_address() const {
   static const std::string kOff;

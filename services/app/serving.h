@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ class Serving {
   std::unique_ptr<rpc::Runtime> runtime_;
   std::optional<Platform> platform_;
   std::vector<rpc::Target> targets_;
+  std::mutex server_mutex_;  // held where server_ goes, and by HurryStop()
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Peers> peers_;
   std::unique_ptr<rpc::MetricsHttp> metrics_http_;

@@ -10,6 +10,8 @@ constexpr std::string_view kPrivateScheme = "postgres-private:";
 constexpr int kLogConnections = 4;
 // Relays and consumers of events.
 constexpr int kEventConnections = 4;
+// Listeners, probes, an operator's psql.
+constexpr int kOtherConnections = 40;
 
 }  // namespace
 
@@ -23,6 +25,8 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
     pg::PrivatePostgresOptions options;
     options.data_dir = config.data_dir();
     if (!versions_dir.empty()) options.versions_dir = versions_dir;
+    options.max_connections = postgres.read_connections() + postgres.write_connections() +
+                              kLogConnections + kEventConnections + kOtherConnections;
     WINNOW_ASSIGN_OR_RETURN(store->private_, pg::PrivatePostgres::Start(options));
     pool.url = store->private_->connection_url();
     store->place_ = "private PostgreSQL in " + store->private_->data_dir();

@@ -147,7 +147,11 @@ class Checker {
           ViolationsOf(metrics.status()).at(0).description + "; or \"off\" for none");
       return;
     }
-    CheckReach("metrics.listen", *metrics);
+    if (!metrics->IsLoopback() && !config_.insecure() && !config_.metrics().insecure()) {
+      Add("metrics.listen",
+          "is read in plain text beyond this machine: listen on 127.0.0.1, or say "
+          "metrics.insecure: true");
+    }
     if (listen.ok() && listen->port != 0 && listen->port == metrics->port &&
         listen->host == metrics->host) {
       Add("metrics.listen", "is the address of listen: give it a port of its own");

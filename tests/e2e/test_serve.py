@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,6 +83,16 @@ def test_a_drain_refuses_new_calls_ends_streams_and_loses_nothing(
     with server.connect() as client:
         for id in stored:
             assert client.collector.get_item(id).id == id
+
+
+def test_any_number_of_signals_ends_it_in_order(make_server: Callable[..., Server]) -> None:
+    server = make_server().start()
+    assert server.process is not None
+    while server.process.poll() is None:
+        server.process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.process.wait(timeout=0.002)
+    assert server.wait() == 0, server.log
 
 
 def test_a_taken_port_is_told(make_server: Callable[..., Server], server: Server) -> None:

@@ -35,7 +35,7 @@ def test_another_postgresql_is_migrated_by_hand_and_then_serves(
     config = str(server.folder / "config.json")
     migrated = run_winnow("migrate", "--config", config)
     assert migrated.code == 0, migrated.err
-    for schema in ("classification", "collector", "dedup", "newsfeed"):
+    for schema in ("classification", "collector", "dedup", "newsfeed", "polling"):
         assert f"schema of {schema} is up to date" in migrated.out
     assert run_winnow("migrate", "--config", config).code == 0  # again: nothing to do
 

@@ -16,7 +16,9 @@ class OutboxDeadLettersTest : public EventsTest {
   static rpc::CallContext Call() { return rpc::BackgroundCall(std::chrono::seconds(60)); }
 
   void Start(bool with_consumers = true) {
-    transport_ = MakeTransport();
+    InProcessOptions options = Quick();
+    options.queue.max_deliveries = 2;
+    transport_ = MakeTransport(options);
     transport_->AddProducer("one");
     transport_->AddProducer("two");
     if (with_consumers) {
@@ -48,7 +50,8 @@ class OutboxDeadLettersTest : public EventsTest {
       dedup_.Answer(item, {InvalidField("item_id", "is bad"), OkStatus()});
     }
     feed_.Answer("d", {InvalidField("item_id", "is worse"), OkStatus()});
-    other_.Answer("d", {Internal("select secret from table"), OkStatus()});
+    const Status defect = Internal("select secret from table");
+    other_.Answer("d", {defect, defect, OkStatus()});
     Start();
     Write({Collected("a"), Collected("fine"), Collected("b"), Collected("c")});
     Write({Accepted("d")}, "two");
@@ -120,7 +123,7 @@ TEST_F(OutboxDeadLettersTest, AReplayOfAllIsDoneByTheConsumersAndAnEventGoesBack
   EXPECT_EQ(handlers_->ReplayDeadLetters(Call(), request)->dead_letter_count(), 5);
   EXPECT_TRUE(Eventually([&] {
     return dedup_.DeliveriesOf("a") == 2 && dedup_.DeliveriesOf("c") == 2 &&
-           feed_.DeliveriesOf("d") == 2 && other_.DeliveriesOf("d") == 2;
+           feed_.DeliveriesOf("d") == 2 && other_.DeliveriesOf("d") == 3;
   }));
   ASSERT_TRUE(AwaitEmpty());
   ASSERT_TRUE(AwaitEmpty("two"));

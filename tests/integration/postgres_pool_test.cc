@@ -8,6 +8,7 @@
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
 #include "tests/support/eventually.h"
+#include "tests/support/mute_postgres.h"
 #include "tests/support/postgres.h"
 
 namespace winnow::pg {
@@ -270,6 +271,21 @@ TEST_F(PostgresPool, AnUnreachableServerIsUnavailableNotAHang) {
     EXPECT_THAT(Message(refused.status()), Not(HasSubstr("nonexistent")));
   }
   EXPECT_FALSE(nowhere.Check().ok());
+}
+
+// As a pooler does while its PostgreSQL is away.
+TEST_F(PostgresPool, AServerThatFallsSilentAfterTheLoginIsAwayAndHoldsNoStopUp) {
+  const test::MutePostgres mute;
+  PoolOptions options;
+  options.name = "mute";
+  options.url = mute.url();
+  options.connections = 2;
+  {
+    Pool pool(options, metrics_);
+    EXPECT_EQ(Ask(pool, "SELECT 1").status().code(), StatusCode::kUnavailable);
+    EXPECT_GE(mute.logins(), 1);
+    EXPECT_TRUE(test::Eventually([&] { return mute.logins() >= 2; }));  // and stalls again
+  }
 }
 
 TEST_F(PostgresPool, LeavesNothingBehindThroughATransactionPooler) {

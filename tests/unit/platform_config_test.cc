@@ -305,10 +305,11 @@ TEST(CheckConfig, AllViolationsAreListed) {
 }
 
 TEST(CheckConfig, TargetsAreKnownAndListedOnce) {
-  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "dedup", "newsfeed", "classification"]})"),
+  EXPECT_THAT(CheckLines(R"({"targets": ["collector", "dedup", "newsfeed", "classification",
+                                         "polling"]})"),
               IsEmpty());
-  EXPECT_THAT(CheckLines(R"({"targets": ["all", "polling"]})"),
-              ElementsAre(HasSubstr("targets[1]: must be all, collector, dedup, newsfeed or"),
+  EXPECT_THAT(CheckLines(R"({"targets": ["all", "poling"]})"),
+              ElementsAre(HasSubstr("targets[1]: must be all, collector, dedup, newsfeed"),
                           HasSubstr("targets: has \"all\" beside others")));
   EXPECT_THAT(CheckLines(R"({"targets": ["all", "all"]})"),
               ElementsAre(HasSubstr("targets[1]: is listed twice"), HasSubstr("beside others")));
@@ -342,8 +343,11 @@ TEST(CheckConfig, BeyondLoopbackNeedsTlsOrInsecure) {
     EXPECT_THAT(CheckLines("{" + listen + ", \"insecure\": true}"), IsEmpty());
     EXPECT_THAT(CheckLines("{" + listen + R"(, "tls": {"cert_file": "c", "key_file": "k"}})"),
                 IsEmpty());
-    EXPECT_THAT(CheckLines("{\"metrics\": {" + listen + "}}"),
-                ElementsAre(HasSubstr("metrics.listen: listens beyond this machine")));
+    // TLS is of the calls alone.
+    EXPECT_THAT(CheckLines("{\"metrics\": {" + listen + R"(},
+                              "tls": {"cert_file": "c", "key_file": "k"}})"),
+                ElementsAre(HasSubstr("metrics.listen: is read in plain text beyond")));
+    EXPECT_THAT(CheckLines("{\"metrics\": {" + listen + ", \"insecure\": true}}"), IsEmpty());
   }
 }
 

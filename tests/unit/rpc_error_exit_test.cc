@@ -167,13 +167,23 @@ TEST(ErrorExit, TakesDeadlineAndCancellationOfTheTransportAsSuch) {
 }
 
 TEST(ErrorExit, MakesADefectOfWhatAPeerOfOursMustNotAnswer) {
+  for (const grpc::Status& answer :
+       {ToGrpcStatus(Internal("x"), "r"),
+        grpc::Status(grpc::StatusCode::UNKNOWN, "bad", "not a google.rpc.Status")}) {
+    EXPECT_EQ(ReasonOf(FromGrpcStatus(answer, "dedup")), Reason::kInternal);
+  }
+}
+
+// A token in rotation, a mesh's rule, an older instance: waited for like a peer that is away.
+TEST(ErrorExit, APeerThatRefusesOurCallsIsAway) {
   const grpc::Status refused =
       ToGrpcStatus(MakeError(StatusCode::kUnauthenticated, Reason::kUnauthenticated, "token"), "r");
   for (const grpc::Status& answer :
-       {refused, ToGrpcStatus(Internal("x"), "r"),
-        grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no such method"),
-        grpc::Status(grpc::StatusCode::UNKNOWN, "bad", "not a google.rpc.Status")}) {
-    EXPECT_EQ(ReasonOf(FromGrpcStatus(answer, "dedup")), Reason::kInternal);
+       {refused, grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no such method"),
+        grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "RBAC: access denied")}) {
+    const Status ours = FromGrpcStatus(answer, "dedup");
+    EXPECT_EQ(ReasonOf(ours), Reason::kPeerUnavailable);
+    EXPECT_TRUE(RetryAfterOf(ours).has_value());
   }
 }
 

@@ -50,7 +50,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $missing := "postgres.url is required: postgres://USER@HOST:PORT/DATABASE" -}}
 {{- $config := dict
   "listen" "0.0.0.0:7400"
-  "metrics" (dict "listen" "0.0.0.0:7490")
+  "metrics" (dict "listen" "0.0.0.0:7490" "insecure" true)
   "dataDir" "/var/lib/winnow"
   "postgres" (dict "url" (required $missing .Values.postgres.url))
   "calls" (dict "drainDelay" "5s" "drainTimeout" "20s") -}}

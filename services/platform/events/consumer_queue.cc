@@ -146,7 +146,8 @@ DeadLetter ConsumerQueue::Bury(const Delivery& delivery, const Status& status) {
   log::Warn("event is a dead letter", {{"service", consumer_.service},
                                        {"event", consumer_.event},
                                        {"event_id", delivery.envelope.id()},
-                                       {"deliveries", delivery.deliveries}});
+                                       {"deliveries", delivery.deliveries},
+                                       {"code", absl::StatusCodeToString(status.code())}});
   return {consumer_.service, ReasonOfDeath(status), delivery.deliveries};
 }
 

@@ -29,8 +29,14 @@ Verdict VerdictOf(const Status& status) {
     case StatusCode::kUnavailable:
     case StatusCode::kResourceExhausted:
       return Verdict::kRetryLater;
+    // A defect or a refusal of today may be mended before the tries run out; a bad payload is not.
     case StatusCode::kAborted:
     case StatusCode::kDeadlineExceeded:
+    case StatusCode::kInternal:
+    case StatusCode::kUnknown:
+    case StatusCode::kUnimplemented:
+    case StatusCode::kPermissionDenied:
+    case StatusCode::kUnauthenticated:
       return Verdict::kRetry;
     default:
       return Verdict::kDead;

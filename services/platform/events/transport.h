@@ -15,8 +15,7 @@ namespace winnow::events {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Before Start. A consumer gets every event of its name from the outbox of any schema of
-  // `producers`.
+  // Before Start. A consumer gets every event of its name, whichever outbox it is from.
   virtual void AddConsumer(Consumer consumer) = 0;
   // Tells that this process writes to the outbox of `schema`, which is to be drained.
   virtual void AddProducer(const std::string& schema) = 0;

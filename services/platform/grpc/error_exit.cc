@@ -12,12 +12,23 @@ std::string AboutPeer(std::string_view peer, const grpc::Status& status) {
   return std::string(peer) + ": " + status.error_message();
 }
 
+// A token that is being rotated, a mesh's rule, an instance of an older version: it ends when an
+// operator mends it, and until then callers wait as for a peer that is away.
+Status RefusedByPeer(std::string_view peer) {
+  return Unavailable(Reason::kPeerUnavailable, std::string(peer) + " refuses our calls",
+                     kPeerRetryAfter);
+}
+
 // Made by the transport, or by a server that is not ours.
 Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
       return Unavailable(Reason::kPeerUnavailable, std::string(peer) + " cannot be reached",
                          kPeerRetryAfter);
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return RefusedByPeer(peer);
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return DeadlineExceeded(std::string(peer) + " did not answer in time");
     case grpc::StatusCode::CANCELLED:
@@ -45,8 +56,9 @@ Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
   switch (ReasonOf(ours)) {
     case Reason::kUnspecified:
       return FromForeignStatus(status, peer);
-    case Reason::kInternal:
     case Reason::kUnauthenticated:
+      return RefusedByPeer(peer);
+    case Reason::kInternal:
       return Internal(AboutPeer(peer, status));
     default:
       return ours;

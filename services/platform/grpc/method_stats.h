@@ -17,7 +17,7 @@ namespace winnow::rpc {
 // "OK", "INVALID_ARGUMENT", ...: label values and log fields.
 std::string_view CodeName(StatusCode code);
 
-// Rate, errors and duration of one method. Lives as long as the Metrics.
+// Rate, errors and duration of one method. Lives as long as the Runtime.
 class MethodStats {
  public:
   MethodStats(const Method& method, Metrics& metrics);

@@ -92,10 +92,9 @@ StatusOr<std::unique_ptr<MetricsHttp>> MetricsHttp::Start(const std::string& lis
   if (listen == "off") return http;
   WINNOW_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(listen, "metrics.listen"));
   if (!address.IsLoopback() && !insecure) {
-    return InvalidField("metrics.listen",
-                        "\"" + listen +
-                            "\" is reachable from other machines, in plain text: "
-                            "listen on 127.0.0.1, or say --insecure when a mesh encrypts");
+    return InvalidField("metrics.listen", "\"" + listen +
+                                              "\" is reachable from other machines, in plain text: "
+                                              "listen on 127.0.0.1, or say metrics.insecure");
   }
   http.reset(new MetricsHttp);
   try {

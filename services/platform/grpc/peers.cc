@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kMaxReconnectMs = 2'000;  // gRPC's own is two minutes
 
 grpc::ChannelArguments PeerArguments() {
   grpc::ChannelArguments arguments;
@@ -20,6 +21,8 @@ grpc::ChannelArguments PeerArguments() {
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetLoadBalancingPolicyName("round_robin");  // over all addresses of a name
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
   return arguments;
 }
 

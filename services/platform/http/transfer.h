@@ -18,7 +18,6 @@ class Transfer {
   Transfer(CURL* handle, const Request& request, const Target& target, bool trusted);
 
   // Before Run.
-  void SetHeaders(const std::vector<Header>& headers);
   Status Run(Deadline deadline);
 
   Response& response() { return response_; }

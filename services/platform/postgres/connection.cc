@@ -6,6 +6,8 @@
 #include <array>
 #include <pqxx/nontransaction>
 
+#include "services/platform/postgres/socket_limit.h"
+
 namespace winnow::pg {
 namespace {
 
@@ -48,6 +50,7 @@ Connection::Connection(const ConnectionSettings& settings)
   driver_.inhibit_reactivation(true);
 #pragma GCC diagnostic pop
   driver_.set_verbosity(pqxx::connection_base::terse);  // details quote the rows
+  const SocketLimit limit(socket(), kSetupLimit);
   pqxx::nontransaction setup(driver_);
   setup.exec(kTimeSetup);
   if (!transaction_pooling_) setup.exec(kSessionSetup);

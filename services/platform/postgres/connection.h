@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <pqxx/connection>
 #include <pqxx/errorhandler>
 #include <string>
@@ -10,6 +11,9 @@
 #include "services/platform/postgres/url.h"
 
 namespace winnow::pg {
+
+// What a new connection's first statements may take, after a login of at most connect_timeout.
+inline constexpr std::chrono::seconds kSetupLimit{3};
 
 // One connection, with what Winnow relies on set up: READ COMMITTED whatever the role's default,
 // ISO dates in UTC, UTF-8. Constructor and methods throw pqxx exceptions. One thread at a time.

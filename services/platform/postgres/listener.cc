@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <pqxx/notification>
 
 #include "services/platform/log.h"
+#include "services/platform/postgres/socket_limit.h"
 
 namespace winnow::pg {
 namespace {
@@ -66,7 +68,9 @@ void Listener::Loop() {
 // Returns when the listener is to end, and throws when the connection is lost.
 void Listener::ListenUntilLost() {
   Connection connection(settings_);
+  std::optional<SocketLimit> limit(std::in_place, connection.socket(), kSetupLimit);
   Receiver receiver(connection.driver(), [this](const std::string& payload) { WakeFor(payload); });
+  limit.reset();
   listening_ = true;
   WakeAll();
   while (Wait(connection.socket(), -1)) connection.driver().get_notifs();

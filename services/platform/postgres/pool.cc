@@ -55,10 +55,12 @@ Status Pool::RunTransaction(Deadline deadline, const SessionBody& body) {
 Status Pool::Check() {
   if (state_->AnsweredJustNow()) return OkStatus();
   static constexpr Statement kCheck = {"platform.check", "SELECT 1"};
-  return Read(std::chrono::steady_clock::now() + kCheckLimit, [](Session& session) {
+  Status status = Read(std::chrono::steady_clock::now() + kCheckLimit, [](Session& session) {
     session.Execute(kCheck);
     return OkStatus();
   });
+  // All connections at work is load, which admission deals with, and no reason to be routed around.
+  return status.code() == StatusCode::kResourceExhausted ? OkStatus() : status;
 }
 
 }  // namespace winnow::pg

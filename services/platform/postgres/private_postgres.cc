@@ -30,15 +30,17 @@ std::string QuotedListItem(const std::string& text) {
 }
 
 // On the command line, where they win over every file of the cluster.
-std::vector<std::string> Settings(const std::string& socket_dir, bool durable) {
-  const std::string on_if_durable = durable ? "on" : "off";
+std::vector<std::string> Settings(const std::string& socket_dir,
+                                  const PrivatePostgresOptions& options) {
+  const std::string on_if_durable = options.durable ? "on" : "off";
   return {"listen_addresses=", "port=5432", "unix_socket_directories=" + QuotedListItem(socket_dir),
           "unix_socket_permissions=0700", "fsync=" + on_if_durable,
           "full_page_writes=" + on_if_durable, "synchronous_commit=on",
           // /dev/shm is 64 MB in many containers.
           "dynamic_shared_memory_type=mmap", "shared_memory_type=mmap", "huge_pages=off",
-          "shared_buffers=64MB", "maintenance_work_mem=32MB", "max_wal_size=512MB", "timezone=UTC",
-          "log_timezone=UTC", "restart_after_crash=on",
+          "max_connections=" + std::to_string(options.max_connections), "shared_buffers=64MB",
+          "maintenance_work_mem=32MB", "max_wal_size=512MB", "timezone=UTC", "log_timezone=UTC",
+          "restart_after_crash=on",
           // Its log never holds a statement, its parameters or the values of a violated key.
           "logging_collector=off", "log_destination=stderr", "log_min_messages=log",
           "log_min_error_statement=panic", "log_error_verbosity=terse", "log_checkpoints=off",
@@ -97,11 +99,11 @@ StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
   self->url_ = self->UrlOf(kDatabase);
   const std::string log_path = data_dir + "/pg.log";
   KeepLogSmall(log_path);
-  self->supervisor_ = std::make_unique<Supervisor>(Supervisor::Plan{
-      .command = PostmasterCommand(programs, account, cluster_dir,
-                                   Settings(self->socket_dir_, options.durable), lock_fd),
-      .ping_url = self->UrlOf("postgres") + "&connect_timeout=5",
-      .log_path = log_path});
+  self->supervisor_ = std::make_unique<Supervisor>(
+      Supervisor::Plan{.command = PostmasterCommand(programs, account, cluster_dir,
+                                                    Settings(self->socket_dir_, options), lock_fd),
+                       .ping_url = self->UrlOf("postgres") + "&connect_timeout=5",
+                       .log_path = log_path});
   WINNOW_RETURN_IF_ERROR(self->supervisor_->Start());
   WINNOW_RETURN_IF_ERROR(CreateDatabase(self->UrlOf("postgres"), kDatabase));
   log::Info("private PostgreSQL runs", {{"version", programs.major},

@@ -24,6 +24,8 @@ struct PrivatePostgresOptions {
   std::optional<std::string> path;
   // How long the PostgreSQL of a killed Winnow may take to end.
   std::chrono::milliseconds old_server_limit = std::chrono::seconds(60);
+  // What all pools of the process may hold, and some for others.
+  int max_connections = 100;
   // False for tests: nothing is synced, a crash of the machine may lose everything.
   bool durable = true;
 };

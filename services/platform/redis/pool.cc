@@ -53,6 +53,8 @@ StatusOr<std::unique_ptr<Connection>> Pool::Acquire(Deadline deadline) {
     work_changed_.notify_one();
     in_time = idle_changed_.wait_until(lock, deadline) != std::cv_status::timeout;
   }
+  // Who timed out may have taken the word of a connection that came back.
+  if (!taken && !in_time) taken = TakeIdle(stale);
   --waiters_;
   if (taken) return taken;
   if (stopping_) return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter);
