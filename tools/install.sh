@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build and run Winnow on Debian 12, and nothing else; a second run
-# finds nothing to do. With --test also what tests and lint need, with --java what ./x java does.
+# finds nothing to do. With --test also what tests and lint need, with --java what ./x java needs
+# alone.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -176,7 +177,7 @@ main() {
     fi
   fi
   # A machine that has a Maven and a Java 17 or newer needs no other.
-  if [ "$java" = yes ] && ! { command -v mvn && command -v javac; } >/dev/null; then
+  if [ "$java$test" != nono ] && ! { command -v mvn && command -v javac; } >/dev/null; then
     install_packages tools/packages-java.txt
   fi
   install_googleapis

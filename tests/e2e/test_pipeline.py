@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eventually import eventually
-from pipeline import START, article, decision, feed, item, put
+from pipeline import START, article, await_feed, decision, feed, item, put, put_in_turn
 
 import winnow
 
@@ -28,7 +28,7 @@ def test_an_item_becomes_an_article(client: winnow.Winnow, namespace: str) -> No
     assert shown.thumbnail_url == sent.image_url
     assert shown.publish_time == sent.publish_time
     assert [each.category_id for each in shown.categories] == ["harbour"]
-    assert [each.id for each in feed(client, namespace, "harbour")] == [stored.id]
+    await_feed(client, namespace, [stored.id], "harbour")
     assert client.collector.get_item(stored.id).title == sent.title
 
 
@@ -37,14 +37,14 @@ def test_an_item_of_no_known_category_is_uncategorized(
 ) -> None:
     (stored,) = put(client, [item(namespace, 2, categories=["nobody-made-this"])])
     assert list(article(client, stored).categories) == []
-    assert [each.id for each in feed(client, namespace, "uncategorized")] == [stored.id]
+    await_feed(client, namespace, [stored.id], "uncategorized")
 
 
 def test_a_repeated_story_becomes_a_citation(client: winnow.Winnow, namespace: str) -> None:
     title = "지하철 막차 시간을 금요일부터 30분 늦추기로 했다"
     first = item(namespace, 3, title=title, channel="hangang")
     again = item(namespace, 4, title=f"[속보] {title}", channel="bada", hours=1)
-    (original, repeat) = put(client, [first, again])
+    (original, repeat) = put_in_turn(client, [first, again])
     decided = decision(client, repeat)
     assert decided.verdict == DUPLICATE
     assert decided.original_id == original.id
@@ -57,7 +57,7 @@ def test_a_repeated_story_becomes_a_citation(client: winnow.Winnow, namespace: s
     )
     assert cited.id == original.id
     assert list(cited.citation_channels) == ["bada"]
-    assert [each.id for each in feed(client, namespace)] == [original.id]
+    await_feed(client, namespace, [original.id])
     (listed,) = client.dedup.duplicates(original.id, namespace=namespace)
     assert (listed.document_id, listed.channel) == (repeat.id, "bada")
     citations = client.dedup.get_citations(original.id, namespace=namespace)
@@ -68,7 +68,7 @@ def test_one_address_in_two_forms_is_one_story(client: winnow.Winnow, namespace:
     first = item(namespace, 5, url="https://www.outlet.example/story/5", channel="outlet")
     again = item(namespace, 6, channel="portal", hours=1)
     again.url = "http://m.outlet.example/story/5/?utm_source=portal&amp;fbclid=x#top"
-    (original, repeat) = put(client, [first, again])
+    (original, repeat) = put_in_turn(client, [first, again])
     decided = decision(client, repeat)
     assert (decided.verdict, decided.original_id) == (DUPLICATE, original.id)
     assert decided.stage == winnow.Stage.STAGE_URL
@@ -81,7 +81,7 @@ def test_near_equal_titles_are_one_story_by_their_tokens(
     again = item(
         namespace, 8, title="Night ferry to the islands gets second boat this April", hours=1
     )
-    (original, repeat) = put(client, [first, again])
+    (original, repeat) = put_in_turn(client, [first, again])
     decided = decision(client, repeat)
     assert (decided.verdict, decided.original_id) == (DUPLICATE, original.id)
     assert decided.stage == winnow.Stage.STAGE_TOKEN
@@ -91,12 +91,11 @@ def test_near_equal_titles_are_one_story_by_their_tokens(
 def test_after_the_window_an_equal_address_is_merged(client: winnow.Winnow, namespace: str) -> None:
     first = item(namespace, 9, url="https://outlet.example/story/9", channel="outlet")
     later = item(namespace, 10, url="https://outlet.example/story/9", channel="portal", hours=25)
-    (original, repeat) = put(client, [first, later])
+    (original, repeat) = put_in_turn(client, [first, later])
     assert decision(client, repeat).verdict == UNIQUE
     marker = put(client, [item(namespace, 11, hours=26)])[0]
     article(client, marker)
-    kept = {original.id, marker.id}
-    assert {each.id for each in feed(client, namespace)} == kept
+    await_feed(client, namespace, [original.id, marker.id])
 
 
 def test_putting_an_item_again_answers_the_stored_one(
@@ -130,8 +129,8 @@ def test_namespaces_do_not_meet(client: winnow.Winnow, namespace: str) -> None:
     assert decision(client, other).verdict == UNIQUE
     article(client, one)
     article(client, other)
-    assert [each.id for each in feed(client, here)] == [one.id]
-    assert [each.id for each in feed(client, there)] == [other.id]
+    await_feed(client, here, [one.id])
+    await_feed(client, there, [other.id])
 
 
 def test_a_scroll_shows_each_article_once_and_the_newer_token_the_rest(
@@ -140,8 +139,7 @@ def test_a_scroll_shows_each_article_once_and_the_newer_token_the_rest(
     # Many on one second: that is what real streams are like.
     sent = [item(namespace, 100 + number, hours=number // 10) for number in range(60)]
     stored = put(client, sent)
-    for each in stored:
-        article(client, each)
+    await_feed(client, namespace, [each.id for each in stored])
     first = client.newsfeed.list_articles(namespace=namespace, page_size=7)
     (late,) = put(client, [item(namespace, 199, hours=2)])
     article(client, late)
@@ -151,8 +149,13 @@ def test_a_scroll_shows_each_article_once_and_the_newer_token_the_rest(
     scrolled = [each.id for each in [*first.articles, *rest]]
     assert len(scrolled) == 60
     assert set(scrolled) == {each.id for each in stored}
-    newer = client.newsfeed.list_articles(namespace=namespace, page_token=first.newer_token)
-    assert [each.id for each in newer.articles] == [late.id]
+
+    def newer() -> list[str]:
+        page = client.newsfeed.list_articles(namespace=namespace, page_token=first.newer_token)
+        return [each.id for each in page.articles]
+
+    eventually(lambda: newer() == [late.id], "the newer token shows what came since")
+    await_feed(client, namespace, [late.id, *scrolled])
     again = feed(client, namespace)
     keys = [(each.publish_time.ToMilliseconds(), each.id) for each in again]
     assert keys == sorted(keys, reverse=True)
@@ -165,11 +168,11 @@ def test_a_deleted_article_leaves_every_feed(client: winnow.Winnow, namespace: s
     article(client, gone)
     deleted = client.newsfeed.delete_article(gone.id, namespace=namespace)
     assert client.newsfeed.delete_article(gone.id, namespace=namespace) == deleted
-    assert [each.id for each in feed(client, namespace)] == [kept.id]
+    await_feed(client, namespace, [kept.id])
     # What was decided stays decided.
     assert decision(client, gone).verdict == UNIQUE
     assert client.newsfeed.undelete_article(gone.id, namespace=namespace).id == gone.id
-    assert {each.id for each in feed(client, namespace)} == {kept.id, gone.id}
+    await_feed(client, namespace, [kept.id, gone.id])
 
 
 def test_articles_may_be_sent_read_and_found_by_themselves(
@@ -212,12 +215,12 @@ def test_categories_are_renamed_moved_and_deleted(client: winnow.Winnow, namespa
     renamed = client.newsfeed.rename_category("crane", "Cranes", namespace=namespace)
     moved = client.newsfeed.move_category("crane", "city", namespace=namespace, etag=renamed.etag)
     assert (moved.moved_articles, moved.pending) == (1, False)
-    assert [each.id for each in feed(client, namespace, "city")] == [stored.id]
+    await_feed(client, namespace, [stored.id], "city")
     assert feed(client, namespace, "port") == []
     with pytest.raises(winnow.FailedPrecondition):
         client.newsfeed.delete_category("crane", namespace=namespace)
     client.newsfeed.delete_category("crane", namespace=namespace, force=True)
-    assert [each.id for each in feed(client, namespace, "uncategorized")] == [stored.id]
+    await_feed(client, namespace, [stored.id], "uncategorized")
     listed = [each.id for each in client.newsfeed.categories(namespace=namespace)]
     assert listed == ["city", "port"]
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,9 @@ class Server:
 
     def start(self) -> Server:
         self.launch()
+        return self.await_ready()
+
+    def await_ready(self) -> Server:
         found = eventually(self._ready, "the server is ready", unless=self._why_not)
         self.address = found["address"]
         self.metrics = found["metrics"] or ""
@@ -128,6 +132,13 @@ class Server:
         assert self.process is not None
         code = self.process.poll()
         return None if code is None else f"it ended with {code}:\n{self.log}"
+
+    def metric(self, name: str) -> float:
+        """The sum of a metric over its labels, as a scrape shows it now."""
+        with urllib.request.urlopen(self.metrics, timeout=60) as response:
+            lines = response.read().decode().splitlines()
+        samples = [line for line in lines if line.startswith((f"{name} ", f"{name}{{"))]
+        return sum(float(line.rpartition(" ")[2]) for line in samples)
 
     def signal(self, number: signal.Signals) -> None:
         assert self.process is not None

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.grpc.Status.Code;
+import io.winnow.client.EventsClient;
 import io.winnow.client.Winnow;
 import io.winnow.client.WinnowException;
 import io.winnow.collector.v1.Item;
@@ -13,6 +14,8 @@ import io.winnow.collector.v1.ListItemsRequest;
 import io.winnow.dedup.v1.Decision;
 import io.winnow.dedup.v1.ListDuplicatesRequest;
 import io.winnow.dedup.v1.Verdict;
+import io.winnow.events.v1.DeadLetterSelection;
+import io.winnow.events.v1.ListDeadLettersRequest;
 import io.winnow.newsfeed.v1.Article;
 import io.winnow.newsfeed.v1.Category;
 import io.winnow.newsfeed.v1.ListArticlesRequest;
@@ -104,6 +107,22 @@ class PipelineE2eTest {
     assertEquals(List.of(second), duplicates.stream().map(d -> d.getDocumentId()).toList());
     assertEquals(2, winnow.dedup().getCitations("java-cite", first).getChannelCount());
     assertEquals(1, feed("java-cite").size());
+  }
+
+  @Test
+  void deadLettersAreListedReplayedAndPurged() {
+    EventsClient events = winnow.events();
+    var everything = ListDeadLettersRequest.getDefaultInstance();
+    assertEquals(0, events.deadLetters(everything).stream().count());
+    var all = DeadLetterSelection.newBuilder().setAll(true).build();
+    assertEquals(0, events.replayDeadLetters(all, true).getDeadLetterCount());
+    String id = "collector/1/dedup";
+    var one = DeadLetterSelection.newBuilder().addIds(id).build();
+    assertEquals(List.of(id), events.purgeDeadLetters(one, false).getMissingIdsList());
+    var none = DeadLetterSelection.getDefaultInstance();
+    WinnowException refused =
+        assertThrows(WinnowException.class, () -> events.purgeDeadLetters(none, false));
+    assertEquals(Code.INVALID_ARGUMENT, refused.code());
   }
 
   @Test

@@ -1,0 +1,197 @@
+"""The suite of the pipeline once more, over processes of one target each; what only they can show.
+
+The tests of test_pipeline and test_bad_input are collected here a second time, with this module's
+server and client: two processes of each target, PostgreSQL, RabbitMQ and Envoy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import test_bad_input
+import test_pipeline
+import yaml
+from eventually import eventually
+from pipeline import feed, item
+from split_world import REPLICAS, TARGETS, VHOST, Split
+from winnow_process import ROOT, run_winnow
+
+import winnow
+
+for _suite in (test_pipeline, test_bad_input):
+    globals().update(
+        {name: test for name, test in vars(_suite).items() if name.startswith("test_")}
+    )
+
+
+@pytest.fixture(scope="module")
+def split() -> Iterator[Split]:
+    world = Split()
+    try:
+        yield world.start()
+    finally:
+        world.close()
+
+
+@pytest.fixture(scope="module")
+def client(split: Split) -> Iterator[winnow.Winnow]:
+    with split.connect() as connected:
+        yield connected
+
+
+def test_split_each_process_has_one_target(split: Split) -> None:
+    for target in TARGETS:
+        assert len(split.servers[target]) == REPLICAS
+        for server in split.servers[target]:
+            with server.connect(retry=winnow.NO_RETRY) as direct:
+                if target == "newsfeed":
+                    direct.newsfeed.list_articles()
+                else:
+                    with pytest.raises(winnow.Unimplemented):
+                        direct.newsfeed.list_articles()
+
+
+def test_split_commands_work_through_the_mesh(
+    split: Split, client: winnow.Winnow, namespace: str
+) -> None:
+    samples = str(ROOT / "samples" / "items-ko-en.jsonl")
+    where = ("--address", split.address, "--namespace", namespace)
+    state = {"XDG_STATE_HOME": str(split.folder)}
+    done = run_winnow("import", samples, *where, "--json", environment=state)
+    assert done.code == 0, done.err
+    report = done.json()
+    decided = report["accepted"] + report["duplicates"]
+    assert report["lines"] == report["already_present"] + decided
+    # One accepted item comes back after the window and is merged into its article.
+    eventually(
+        lambda: len(feed(client, namespace)) == report["accepted"] - 1, "all accepted are shown"
+    )
+    dead = run_winnow("events", "list", "--address", split.address)
+    assert dead.out == "no dead letters\n", dead.err
+
+
+class Load:
+    """A collector and a reader that never stop, as clients with their usual retries."""
+
+    def __init__(self, split: Split, namespace: str) -> None:
+        self.stored: list[winnow.StoredItem] = []
+        self.reads = 0
+        self.failures: list[str] = []
+        self._split = split
+        self._namespace = namespace
+        self._ending = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._guard, args=(each,)) for each in (self._put, self._read)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _guard(self, work: Any) -> None:
+        try:
+            with self._split.connect() as client:
+                while not self._ending.is_set():
+                    work(client)
+        except (winnow.WinnowError, AssertionError) as error:
+            self.failures.append(f"{work.__name__}: {error}")
+
+    def _put(self, client: winnow.Winnow) -> None:
+        number = 10_000 + 3 * len(self.stored)
+        batch = [item(self._namespace, number + each) for each in range(3)]
+        for result in client.collector.batch_put_items(batch):
+            assert not isinstance(result, winnow.WinnowError), result
+            self.stored.append(result)
+
+    def _read(self, client: winnow.Winnow) -> None:
+        client.newsfeed.list_articles(namespace=self._namespace)
+        next(client.collector.items(namespace=self._namespace), None)
+        client.dedup.check_document(
+            winnow.Document(namespace=self._namespace, channel="c", title="Is it still there")
+        )
+        list(client.events.dead_letters())
+        self.reads += 1
+
+    def end(self) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def test_split_rolling_restarts_under_load_fail_no_call_and_lose_nothing(
+    split: Split, client: winnow.Winnow, namespace: str
+) -> None:
+    load = Load(split, namespace)
+    try:
+        for server in split.all():
+            done = (len(load.stored), load.reads)
+            split.restart(server)
+            eventually(
+                lambda done=done: (  # type: ignore[misc]
+                    load.failures or (len(load.stored) > done[0] and load.reads > done[1])
+                ),
+                "the load goes on",
+            )
+    finally:
+        load.end()
+    assert load.failures == []
+    ids = {each.id for each in load.stored}
+    eventually(
+        lambda: (
+            {each.id for each in client.newsfeed.articles(namespace=namespace, page_size=100)}
+            == ids
+        ),
+        "every item is an article",
+    )
+    assert list(client.events.dead_letters()) == []
+
+
+def test_split_the_chart_publishes_the_topology_that_winnow_declares(split: Split) -> None:
+    """What `helm template` makes of the topology, beside what is on the broker."""
+    helm = os.environ.get("HELM", str(ROOT / ".tools" / "bin" / "helm"))
+    values = ["postgres.url=postgres://w@db/w", "events.url=amqp://w@mq/v"]
+    values += ["events.topology.enabled=true"]
+    sets = [argument for value in values for argument in ("--set", value)]
+    rendered = subprocess.run(
+        [helm, "template", "w", str(ROOT / "helm" / "winnow"), "--kube-version", "1.30.0", *sets],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    published: dict[str, list[Any]] = {"Exchange": [], "Queue": [], "Binding": []}
+    for manifest in yaml.safe_load_all(rendered.stdout):
+        if manifest is not None and manifest["kind"] in published:
+            published[manifest["kind"]].append(manifest["spec"])
+
+    assert split.broker is not None
+    queues = split.broker.table(VHOST, "queues", "name", "durable", "auto_delete", "arguments")
+    assert {each["name"]: arguments(each) for each in queues} == {
+        each["name"]: (each["durable"], each["autoDelete"], sorted(each["arguments"].items()))
+        for each in published["Queue"]
+    }
+    exchanges = split.broker.table(VHOST, "exchanges", "name", "type", "durable")
+    assert {
+        (each["name"], each["type"]) for each in exchanges if each["name"].startswith("winnow")
+    } == {(each["name"], each["type"]) for each in published["Exchange"]}
+    bindings = split.broker.table(
+        VHOST, "bindings", "source_name", "destination_name", "routing_key"
+    )
+    assert {
+        (each["source_name"], each["destination_name"], each["routing_key"])
+        for each in bindings
+        if each["source_name"]
+    } == {
+        (each["source"], each["destination"], each["routingKey"]) for each in published["Binding"]
+    }
+
+
+def arguments(queue: dict[str, Any]) -> tuple[bool, bool, list[tuple[str, Any]]]:
+    """As rabbitmqctl tells them: a table, or a list of name, type and value."""
+    told = queue["arguments"]
+    if isinstance(told, list):
+        told = {each[0]: each[-1] for each in told}
+    return queue["durable"], queue["auto_delete"], sorted(json.loads(json.dumps(told)).items())

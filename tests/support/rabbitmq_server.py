@@ -1,0 +1,118 @@
+"""A RabbitMQ as a child process, on free loopback ports in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+from typing import Any
+
+from eventually import eventually
+from winnow_process import world_folder
+
+PROGRAMS = "/usr/lib/rabbitmq/bin"
+COOKIE = "winnowtests"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago. All are held until the last is known."""
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports: list[int] = [each.getsockname()[1] for each in held]
+    for each in held:
+        each.close()
+    return ports
+
+
+class RabbitMq:
+    def __init__(self) -> None:
+        self.folder = world_folder("rabbitmq")
+        self.port, distribution, names = free_ports(3)
+        (self.folder / "rabbitmq.conf").write_text(
+            f"listeners.tcp.1 = 127.0.0.1:{self.port}\ndisk_free_limit.absolute = 50MB\n"
+            "log.console = true\nlog.file = false\n"
+        )
+        (self.folder / "password").write_text("guest\n")
+        (self.folder / "enabled_plugins").write_text("[].\n")
+        folder = str(self.folder)
+        self._environment = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "LANG": "C.UTF-8",
+            "HOME": folder,
+            "RABBITMQ_NODENAME": f"winnow{self.port}@localhost",
+            "RABBITMQ_CONFIG_FILE": f"{folder}/rabbitmq.conf",
+            "RABBITMQ_ENABLED_PLUGINS_FILE": f"{folder}/enabled_plugins",
+            "RABBITMQ_MNESIA_BASE": f"{folder}/mnesia",
+            "RABBITMQ_LOG_BASE": folder,
+            "RABBITMQ_PID_FILE": f"{folder}/pid",
+            "RABBITMQ_CONF_ENV_FILE": "/dev/null",
+            "RABBITMQ_DIST_PORT": str(distribution),
+            "ERL_EPMD_PORT": str(names),
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": f"+S 1:1 +sbwt none -setcookie {COOKIE}"
+            " -kernel inet_dist_use_interface {127,0,0,1}",
+            "RABBITMQ_CTL_ERL_ARGS": f"-setcookie {COOKIE}",
+        }
+        with (self.folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", f"{PROGRAMS}/rabbitmq-server"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self._environment,
+                start_new_session=True,
+            )
+        eventually(self._takes_connections, "RabbitMQ is ready", seconds=120, unless=self._why_not)
+
+    def _takes_connections(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    def _why_not(self) -> str | None:
+        code = self._process.poll()
+        log = self.folder / "log"
+        return None if code is None else f"it ended with {code}:\n{log.read_text()}"
+
+    @property
+    def password_file(self) -> str:
+        return str(self.folder / "password")
+
+    def new_vhost_url(self, name: str) -> str:
+        """Without the password, which is in password_file."""
+        self.control("add_vhost", name)
+        self.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
+        return f"amqp://guest@127.0.0.1:{self.port}/{name}"
+
+    def control(self, *arguments: str) -> str:
+        """rabbitmqctl with these arguments; its output."""
+        done = subprocess.run(
+            [f"{PROGRAMS}/rabbitmqctl", "-q", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=self._environment,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def table(self, vhost: str, what: str, *columns: str) -> list[dict[str, Any]]:
+        """list_queues and its like, of one virtual host."""
+        listed = self.control("-p", vhost, "--formatter", "json", f"list_{what}", *columns)
+        rows: list[dict[str, Any]] = json.loads(listed)
+        return rows
+
+    def close(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        subprocess.run(["epmd", "-kill"], env=self._environment, capture_output=True, check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
