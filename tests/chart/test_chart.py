@@ -152,6 +152,14 @@ def test_probes_ask_by_grpc_for_the_service_of_the_target() -> None:
         assert service.endswith("service")
 
 
+def constant(name: str) -> int:
+    """A number of the topology that Winnow declares; tests/e2e/test_split.py asks the broker."""
+    header = (ROOT / "services/platform/events/amqp_topology.h").read_text()
+    found = re.search(rf"int {name} = ([0-9']+);", header)
+    assert found, name
+    return int(found[1].replace("'", ""))
+
+
 def test_the_topology_is_the_one_that_winnow_declares() -> None:
     manifests = render(MATRIX["topology"])
     source = (ROOT / "services/platform/events/amqp_topology.cc").read_text()
@@ -166,10 +174,13 @@ def test_the_topology_is_the_one_that_winnow_declares() -> None:
         name = queue["spec"]["name"]
         arguments = queue["spec"]["arguments"]
         assert arguments["x-queue-type"] == "quorum"
+        limit = "kDeadDeliveryLimit" if name.endswith(".dead") else "kDeliveryLimit"
+        assert arguments["x-delivery-limit"] == constant(limit)
         if name.endswith(".dead"):
             assert bindings[name]["source"] == "winnow.events.dead"
         else:
             assert arguments["x-dead-letter-routing-key"] == name
+            assert arguments["x-max-length"] == constant("kMaxQueueLength")
             event = name.split(".")[2]
             assert bindings[name]["routingKey"] == f"winnow.events.v1.{event}"
     assert len(of_kind(manifests, "Policy")) == 1
@@ -184,6 +195,18 @@ def test_the_topology_is_the_one_that_winnow_declares() -> None:
         ("postgres.url=mysql://x", "postgres.url"),
         ("events.url=http://x", "events.url"),
         ("targets.dedup.replicas=-1", "replicas"),
+        ("defaults.replica=1", "replica"),
+        ("image.tga=1", "tga"),
+        ("postgres.passwordSecret.nam=x", "nam"),
+        ("events.topology.enable=true", "enable"),
+        ("events.topology.deliveryLimit=0", "deliveryLimit"),
+        ("redis.ulr=x", "ulr"),
+        ("tls.secret=x", "secret"),
+        ("auth.bearer=x", "bearer"),
+        ("migrate.enable=false", "enable"),
+        ("serviceAccount.creat=false", "creat"),
+        ("metrics.annotation=false", "annotation"),
+        ("imagePullSecrets[0].nam=x", "nam"),
     ],
 )
 def test_a_misspelt_or_bad_value_is_refused_by_name(value: str, said: str) -> None:
