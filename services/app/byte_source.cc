@@ -118,6 +118,7 @@ Status ByteSource::BeginMember() {
 }
 
 StatusOr<size_t> ByteSource::Unpack(std::span<char> out) {
+  if (damaged_) return Damaged("is damaged");
   while (true) {
     WINNOW_RETURN_IF_ERROR(Fill());
     if (unconsumed_.empty()) {
@@ -139,11 +140,13 @@ StatusOr<size_t> ByteSource::Unpack(std::span<char> out) {
     const int result = inflate(&*inflate_, Z_NO_FLUSH);
     unconsumed_ = unconsumed_.last(inflate_->avail_in);
     if (result == Z_STREAM_END) in_member_ = false;
-    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
-      return Damaged("is damaged");
-    }
+    const bool damaged = result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR;
     const size_t count = out.size() - inflate_->avail_out;
-    if (count > 0) return count;
+    if (count > 0) {
+      damaged_ = damaged;
+      return count;
+    }
+    if (damaged) return Damaged("is damaged");
   }
 }
 

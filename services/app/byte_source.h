@@ -51,6 +51,7 @@ class ByteSource {
   bool begun_ = false;
   bool at_end_ = false;
   bool gzip_ = false;
+  bool damaged_ = false;  // found behind what was handed out
   bool in_member_ = false;
   std::optional<z_stream> inflate_;
 };

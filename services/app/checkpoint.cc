@@ -23,6 +23,8 @@ using google::protobuf::Struct;
 using google::protobuf::Value;
 
 constexpr int kVersion = 1;
+// Ids of undecided items are its bulk, and the import keeps those few.
+constexpr size_t kMaxCheckpointBytes = 16 << 20;
 
 std::string IdentityText(const ImportIdentity& identity) {
   return identity.file + '\n' + identity.address + '\n' + identity.item_namespace;
@@ -123,6 +125,16 @@ std::optional<Checkpoint> FromStruct(const Struct& text) {
   return checkpoint;
 }
 
+std::optional<Struct> ReadStruct(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxCheckpointBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  Struct read;
+  if (!google::protobuf::util::JsonStringToMessage(text, &read).ok()) return std::nullopt;
+  return read;
+}
+
 Status WriteFile(const std::string& path, const std::string& text) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   bool written = fd >= 0;
@@ -160,16 +172,21 @@ std::optional<std::string> DefaultCheckpointPath(const ImportIdentity& identity)
 }
 
 std::optional<Checkpoint> ReadCheckpoint(const std::string& path, const ImportIdentity& identity) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  Struct read;
-  if (!file || !google::protobuf::util::JsonStringToMessage(text.str(), &read).ok()) {
-    return std::nullopt;
-  }
-  auto checkpoint = FromStruct(read);
+  const auto read = ReadStruct(path);
+  if (!read) return std::nullopt;
+  auto checkpoint = FromStruct(*read);
   if (!checkpoint || !(checkpoint->identity == identity)) return std::nullopt;
   return checkpoint;
+}
+
+Status CheckMayReplace(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return OkStatus();
+  const bool regular = fs::is_regular_file(path, error);
+  if (regular && fs::file_size(path, error) == 0) return OkStatus();
+  const auto read = regular ? ReadStruct(path) : std::nullopt;
+  if (read && read->fields().contains("last_line")) return OkStatus();
+  return InvalidField("--checkpoint", path + " is something else: name a file of its own");
 }
 
 Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {

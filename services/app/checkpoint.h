@@ -38,6 +38,10 @@ std::optional<std::string> DefaultCheckpointPath(const ImportIdentity& identity)
 // none.
 std::optional<Checkpoint> ReadCheckpoint(const std::string& path, const ImportIdentity& identity);
 
+// Whether a file that somebody named may be replaced: absent, empty, or a checkpoint of whatever
+// import.
+Status CheckMayReplace(const std::string& path);
+
 // Atomic: a kill at any moment leaves the old one or the new one.
 Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint);
 void RemoveCheckpoint(const std::string& path);

@@ -103,7 +103,9 @@ void DecisionWaiter::Answered(Question question, const Status& status) {
   --asking_;
   if (status.ok()) {
     last_progress_ = Clock::now();
-  } else if (status.code() == StatusCode::kNotFound || IsTransient(status)) {
+    // We cancel none: a server that is stopping does.
+  } else if (status.code() == StatusCode::kNotFound || status.code() == StatusCode::kCancelled ||
+             IsTransient(status)) {
     not_before_ = Clock::now() + kPause;
     if (++question.tries < kTriesInFront) {
       questions_.push_front(std::move(question));

@@ -110,6 +110,7 @@ int RunImport(const ImportOptions& options, const Interrupt& interrupt) {
               << "' must be 1 to 64 of a-z, 0-9 and '-'\n";
     return kUsage;
   }
+  if (const Status mine = CheckMayReplace(options.checkpoint); !mine.ok()) return Fail(mine);
   auto source = ByteSource::Open(options.file, interrupt);
   if (!source.ok()) {
     Fail(source.status());

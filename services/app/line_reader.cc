@@ -6,6 +6,8 @@
 namespace winnow::app {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 bool IsBlank(std::string_view text) {
   return text.find_first_not_of(" \t\r\v\f") == std::string_view::npos;
 }
@@ -47,7 +49,8 @@ std::optional<Line> LineReader::Next() {
     const size_t line_end =
         found == nullptr ? end_
                          : static_cast<size_t>(static_cast<const char*>(found) - buffer_.data());
-    const std::string_view text(buffer_.data() + begin_, line_end - begin_);
+    std::string_view text(buffer_.data() + begin_, line_end - begin_);
+    if (number_ == 0 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     const bool too_long = skipping_ || text.size() > kMaxLineBytes;
     begin_ = scanned_ = found == nullptr ? end_ : line_end + 1;
     skipping_ = false;

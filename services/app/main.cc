@@ -43,7 +43,10 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   }
-  return chosen(Interrupt::Install());
+  const int code = chosen(Interrupt::Install());
+  if (std::cout.flush() || code != kOk) return code;
+  std::cerr << "winnow: standard output cannot be written\n";
+  return kFailed;
 }
 
 }  // namespace

@@ -111,6 +111,16 @@ TEST_F(CheckpointTest, WhoseSumsDoNotAddUpCountsAsNone) {
   EXPECT_FALSE(ReadCheckpoint(path_, SomeImport()));
 }
 
+TEST_F(CheckpointTest, NeverReplacesAFileThatIsNone) {
+  EXPECT_TRUE(CheckMayReplace("").ok());
+  EXPECT_TRUE(CheckMayReplace(path_).ok()) << "there is none yet";
+  ASSERT_TRUE(WriteCheckpoint(path_, Fresh()).ok());
+  EXPECT_TRUE(CheckMayReplace(path_).ok());
+  std::ofstream(path_, std::ios::trunc) << "precious notes\n";
+  EXPECT_FALSE(CheckMayReplace(path_).ok());
+  EXPECT_FALSE(CheckMayReplace(dir_.path()).ok());
+}
+
 TEST_F(CheckpointTest, ThatCannotBeWrittenIsToldWithItsPath) {
   const Status status = WriteCheckpoint(dir_.path() + "/no/such/folder/import.json", Fresh());
   EXPECT_NE(Message(status).find("/no/such/folder/import.json"), std::string::npos) << status;

@@ -70,6 +70,11 @@ TEST_F(Lines, AreNumberedWithBlankOnesPassedOver) {
   EXPECT_TRUE(status_.ok());
 }
 
+TEST_F(Lines, BeginBehindAByteOrderMark) {
+  EXPECT_EQ(ReadAll("\xEF\xBB\xBF{}\n\xEF\xBB\xBFx\n"),
+            (std::vector<Read>{{1, "{}", Problem::kNone}, {2, "\xEF\xBB\xBFx", Problem::kNone}}));
+}
+
 TEST_F(Lines, OfAnEmptyFileAreNone) {
   EXPECT_TRUE(ReadAll("").empty());
   EXPECT_TRUE(ReadAll("\n").empty());
@@ -115,7 +120,7 @@ TEST_F(Lines, OfACutOffGzipComeAsFarAsTheyGo) {
 TEST_F(Lines, OfADamagedGzipEndWithAnError) {
   std::string packed = Gzip("one\ntwo\nthree\n");
   packed[packed.size() - 6] ^= 0x55;  // of the checksum
-  ReadAll(packed);
+  EXPECT_EQ(ReadAll(packed).size(), 3U) << "what came before it is read";
   EXPECT_EQ(status_.code(), StatusCode::kDataLoss);
   EXPECT_NE(Message(status_).find("damaged"), std::string::npos) << status_;
 }

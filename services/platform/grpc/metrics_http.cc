@@ -99,8 +99,8 @@ StatusOr<std::unique_ptr<MetricsHttp>> MetricsHttp::Start(const std::string& lis
   http.reset(new MetricsHttp);
   try {
     http->state_ = std::make_unique<State>(
-        std::vector<std::string>{"listening_ports", address.ToString(), "num_threads", "2",
-                                 "request_timeout_ms", "10000"},
+        std::vector<std::string>{"listening_ports", address.ToString(), "num_threads", "8",
+                                 "request_timeout_ms", "3000"},
         metrics.Source());
     address.port = http->state_->exposer.GetListeningPorts().at(0);
   } catch (const std::exception&) {  // only says that it failed
