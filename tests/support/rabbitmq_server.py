@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -54,7 +55,11 @@ class RabbitMq:
             " -kernel inet_dist_use_interface {127,0,0,1}",
             "RABBITMQ_CTL_ERL_ARGS": f"-setcookie {COOKIE}",
         }
-        with (self.folder / "log").open("wb") as log:
+        self.start()
+
+    def start(self) -> None:
+        """Also again, after kill()."""
+        with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", f"{PROGRAMS}/rabbitmq-server"],
                 stdin=subprocess.DEVNULL,
@@ -81,11 +86,10 @@ class RabbitMq:
     def password_file(self) -> str:
         return str(self.folder / "password")
 
-    def new_vhost_url(self, name: str) -> str:
+    @property
+    def url(self) -> str:
         """Without the password, which is in password_file."""
-        self.control("add_vhost", name)
-        self.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
-        return f"amqp://guest@127.0.0.1:{self.port}/{name}"
+        return f"amqp://guest@127.0.0.1:{self.port}/%2f"
 
     def control(self, *arguments: str) -> str:
         """rabbitmqctl with these arguments; its output."""
@@ -101,11 +105,17 @@ class RabbitMq:
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 
-    def table(self, vhost: str, what: str, *columns: str) -> list[dict[str, Any]]:
-        """list_queues and its like, of one virtual host."""
-        listed = self.control("-p", vhost, "--formatter", "json", f"list_{what}", *columns)
-        rows: list[dict[str, Any]] = json.loads(listed)
-        return rows
+    def definitions(self) -> dict[str, list[dict[str, Any]]]:
+        """All that is declared there: queues, exchanges, bindings, policies."""
+        declared: dict[str, list[dict[str, Any]]] = json.loads(
+            self.control("export_definitions", "-")
+        )
+        return declared
+
+    def kill(self) -> None:
+        """kill -9 of all that it is."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def close(self) -> None:
         self._process.send_signal(signal.SIGTERM)

@@ -16,7 +16,6 @@ import winnow
 
 TARGETS = ("collector", "dedup", "newsfeed", "classification", "polling")
 REPLICAS = 2
-VHOST = "split"
 
 
 class Split:
@@ -38,7 +37,7 @@ class Split:
                 "write_connections": 2,
             },
             "events": {
-                "url": self.broker.new_vhost_url(VHOST),
+                "url": self.broker.url,
                 "password_file": self.broker.password_file,
             },
             # Through the mesh, as everybody else.
