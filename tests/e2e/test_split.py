@@ -17,7 +17,7 @@ import test_bad_input
 import test_pipeline
 import yaml
 from eventually import eventually
-from pipeline import decision, feed, item, put, unalike_title
+from pipeline import article, decision, feed, item, put, unalike_title
 from split_world import REPLICAS, TARGETS, Split
 from winnow_process import ROOT, run_winnow
 
@@ -83,6 +83,32 @@ def test_split_commands_work_through_the_mesh(
     )
     dead = run_winnow("events", "list", "--address", split.address)
     assert dead.out == "no dead letters\n", dead.err
+
+
+def test_split_a_peer_that_does_not_answer_is_told_and_waited_for(
+    split: Split, client: winnow.Winnow, namespace: str
+) -> None:
+    """Dedup reaches the collector through Envoy: without Envoy its peer is an address that does
+    not answer."""
+    assert split.envoy is not None
+
+    def held() -> float:
+        return sum(each.metric("winnow_events_held") for each in split.servers["dedup"])
+
+    assert held() == 0
+    split.envoy.close()
+    try:
+        with split.servers["collector"][0].connect() as direct:
+            (stored,) = put(direct, [item(namespace, 9001)])
+        eventually(lambda: held() == 1, "a dedup process tells that it is held up")
+        logs = "".join(each.log for each in split.servers["dedup"])
+        assert '"msg":"events are held up"' in logs
+    finally:
+        split.envoy.start()
+        eventually(split.serves, "Envoy is back", unless=split.envoy.why_not)
+    assert decision(client, stored).verdict == winnow.Verdict.VERDICT_UNIQUE
+    article(client, stored)
+    eventually(lambda: held() == 0, "it tells that it goes on")
 
 
 class Load:

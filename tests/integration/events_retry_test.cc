@@ -144,6 +144,22 @@ TEST_F(EventRetries, OnlyTheEventThatMakesAConsumerThrowIsDeadLetter) {
   EXPECT_EQ(Count("one.dead_letters"), 1);
 }
 
+TEST_F(EventRetries, AConsumerThatCannotNowIsAMetricUntilItCan) {
+  const std::string held =
+      "winnow_events_held{event=\"winnow.events.v1.ItemCollected\",service=\"dedup\"} ";
+  const auto shows = [&](const std::string& value) {
+    return test::Eventually(
+        [&] { return metrics_.Render().find(held + value) != std::string::npos; });
+  };
+  recorder_.Answer("waits", {Away()});
+  Start(Quick());
+  Write({Collected("waits")});
+  EXPECT_TRUE(shows("1"));
+  recorder_.Answer("waits", {OkStatus()});
+  EXPECT_TRUE(shows("0"));
+  EXPECT_TRUE(AwaitEmpty());
+}
+
 TEST_F(EventRetries, WhatHappensToEventsIsCounted) {
   InProcessOptions options = Quick();
   options.queue.max_deliveries = 2;

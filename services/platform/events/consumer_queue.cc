@@ -33,6 +33,10 @@ ConsumerQueue::ConsumerQueue(Consumer consumer, const QueueOptions& options, Met
           CounterOf(metrics, consumer_, "delivered", "Events that their consumer has done.")),
       retried_(CounterOf(metrics, consumer_, "retried", "Deliveries that are to come again.")),
       dead_(CounterOf(metrics, consumer_, "dead", "Events that became dead letters.")),
+      held_gauge_(metrics.GetGauge(
+          "winnow_events_held",
+          "1 while a consumer cannot take its events for want of what it needs: a peer, the store.",
+          {{"service", consumer_.service}, {"event", consumer_.event}})),
       random_(std::random_device{}()) {}
 
 ConsumerQueue::~ConsumerQueue() { Stop(); }
@@ -167,8 +171,27 @@ void ConsumerQueue::Settle(std::vector<Delivery> batch, const std::vector<Status
       endings[delivery.origin].push_back({delivery.ticket, Bury(delivery, statuses[i])});
     }
   }
+  TellWhetherHeld(statuses);
   for (auto& [origin, ended] : endings) origin->Settle(std::move(ended));
   if (!again.empty()) WaitAside(std::move(again));
+}
+
+// Once when it begins and once when it ends, however many events wait meanwhile.
+void ConsumerQueue::TellWhetherHeld(const std::vector<Status>& statuses) {
+  const auto away = std::find_if(statuses.begin(), statuses.end(), [](const Status& status) {
+    return VerdictOf(status) == Verdict::kRetryLater;
+  });
+  const bool held = away != statuses.end();
+  if (held == held_) return;
+  held_ = held;
+  held_gauge_.Set(held ? 1 : 0);
+  if (held) {
+    log::Warn(
+        "events are held up",
+        {{"service", consumer_.service}, {"event", consumer_.event}, {"error", Message(*away)}});
+  } else {
+    log::Info("events go on", {{"service", consumer_.service}, {"event", consumer_.event}});
+  }
 }
 
 void ConsumerQueue::WaitAside(std::vector<Delivery> again) {

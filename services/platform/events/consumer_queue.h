@@ -88,12 +88,15 @@ class ConsumerQueue {
   DeadLetter Bury(const Delivery& delivery, const Status& status);
   void WaitAside(std::vector<Delivery> again);
   std::chrono::milliseconds Backoff(int deliveries);
+  void TellWhetherHeld(const std::vector<Status>& statuses);
 
   const Consumer consumer_;
   const QueueOptions options_;
   Counter& delivered_;
   Counter& retried_;
   Counter& dead_;
+  Gauge& held_gauge_;
+  bool held_ = false;  // of the thread: the consumer cannot now
   std::minstd_rand random_;
 
   mutable std::mutex mutex_;  // guards what follows
