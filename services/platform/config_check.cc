@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/platform/config.h"
+#include "services/platform/config_collector.h"
 #include "services/platform/events/amqp_connection.h"
 #include "services/platform/listen_address.h"
 #include "services/platform/log.h"
@@ -63,6 +64,7 @@ class Checker {
   explicit Checker(const Config& config) : config_(config) {}
 
   Status Run() {
+    CheckCollector(config_.collector(), violations_);
     CheckTargets();
     CheckListen();
     CheckTls();

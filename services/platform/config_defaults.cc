@@ -83,6 +83,31 @@ void FillDedup(config::v1::Dedup& dedup) {
   embedder.set_cached_vectors(Or(embedder.cached_vectors(), int64_t{100'000}));
 }
 
+void FillCredential(config::v1::Credential& credential) {
+  const bool newsdata = credential.vendor() == "newsdata";
+  const bool hub = credential.vendor() == "naver-hub";
+  Default(*credential.mutable_base_url(),
+          newsdata ? "https://newsdata.io/api/1/latest"
+          : hub    ? "https://naverapihub.apigw.ntruss.com/search/v1/news"
+                   : "https://openapi.naver.com/v1/search/news.json");
+  credential.set_calls_per_second(Or(credential.calls_per_second(), newsdata ? 1 : 10));
+  if (newsdata) credential.set_calls_per_quarter_hour(Or(credential.calls_per_quarter_hour(), 30));
+  credential.set_calls_per_day(Or(credential.calls_per_day(), newsdata ? 200 : 25'000));
+  // Naver's day begins at 00:00 in Korea.
+  if (!credential.has_reset_time()) {
+    *credential.mutable_reset_time() = ToDuration(hours(newsdata ? 0 : 15));
+  }
+}
+
+void FillCollector(config::v1::Collector& collector) {
+  Default(*collector.mutable_lease(), seconds(10));
+  collector.set_run_threads(Or(collector.run_threads(), 4));
+  Default(*collector.mutable_run_retention(), hours(24 * 7));
+  for (config::v1::Credential& credential : *collector.mutable_credentials()) {
+    FillCredential(credential);
+  }
+}
+
 }  // namespace
 
 void FillDefaults(config::v1::Config& config, int cpus) {
@@ -96,6 +121,7 @@ void FillDefaults(config::v1::Config& config, int cpus) {
   Default(*config.mutable_log()->mutable_level(), "info");
   Default(*config.mutable_metrics()->mutable_listen(), "127.0.0.1:7490");
   FillCalls(*config.mutable_calls(), cpus);
+  FillCollector(*config.mutable_collector());
   FillDedup(*config.mutable_dedup());
   Default(*config.mutable_classification()->mutable_retention(), hours(24 * 30));
   Default(*config.mutable_newsfeed()->mutable_max_future(), minutes(10));

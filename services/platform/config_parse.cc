@@ -89,8 +89,14 @@ class ConfigReader {
     if (value.kind != JsonValue::Kind::kArray) return AddWrongType(value, path, "a list [...]");
     for (size_t i = 0; i < value.items.size(); ++i) {
       const JsonValue& item = value.items[i];
-      ReadLeaf(item, path + "[" + std::to_string(i) + "]", field, "[" + std::string(item.raw) + "]",
-               into);
+      const std::string item_path = path + "[" + std::to_string(i) + "]";
+      if (!IsSection(field)) {
+        ReadLeaf(item, item_path, field, "[" + std::string(item.raw) + "]", into);
+      } else if (item.kind != JsonValue::Kind::kObject) {
+        AddWrongType(item, item_path, "an object {...}");
+      } else {
+        ReadMessage(item, item_path, *into.GetReflection()->AddMessage(&into, &field));
+      }
     }
   }
 

@@ -27,6 +27,8 @@ class TestPlatform {
   ~TestPlatform();  // stops
 
   Platform& parts() { return parts_; }
+  // Before targets are made of it.
+  config::v1::Config& config() { return config_; }
   Metrics& metrics() { return metrics_; }
   pg::Pool& pool() { return writes_; }
   events::InProcessTransport& transport() { return transport_; }

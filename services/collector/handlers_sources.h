@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "services/collector/credential.h"
+#include "services/collector/store_quota.h"
+#include "services/collector/store_sources.h"
+#include "services/platform/clock.h"
+#include "services/platform/grpc/call.h"
+#include "services/platform/status.h"
+#include "winnow/collector/v1/collector_service.pb.h"
+
+namespace winnow::collector {
+
+// One method per RPC of CollectorService that is about sources; its proto says what each does.
+class SourceHandlers {
+ public:
+  struct Parts {
+    SourceStore& sources;
+    QuotaStore& quotas;
+    const std::vector<Credential>& credentials;
+    const Clock& clock;
+    std::function<void()> due;  // a source may have to run now
+  };
+  explicit SourceHandlers(Parts parts) : parts_(std::move(parts)) {}
+
+  StatusOr<v1::CreateSourceResponse> CreateSource(const rpc::CallContext& call,
+                                                  const v1::CreateSourceRequest& request);
+  StatusOr<v1::GetSourceResponse> GetSource(const rpc::CallContext& call,
+                                            const v1::GetSourceRequest& request);
+  StatusOr<v1::UpdateSourceResponse> UpdateSource(const rpc::CallContext& call,
+                                                  const v1::UpdateSourceRequest& request);
+  StatusOr<v1::DeleteSourceResponse> DeleteSource(const rpc::CallContext& call,
+                                                  const v1::DeleteSourceRequest& request);
+  StatusOr<v1::ListSourcesResponse> ListSources(const rpc::CallContext& call,
+                                                const v1::ListSourcesRequest& request);
+  StatusOr<v1::PauseSourceResponse> PauseSource(const rpc::CallContext& call,
+                                                const v1::PauseSourceRequest& request);
+  StatusOr<v1::ResumeSourceResponse> ResumeSource(const rpc::CallContext& call,
+                                                  const v1::ResumeSourceRequest& request);
+  StatusOr<v1::RunSourceResponse> RunSource(const rpc::CallContext& call,
+                                            const v1::RunSourceRequest& request);
+  StatusOr<v1::ListRunsResponse> ListRuns(const rpc::CallContext& call,
+                                          const v1::ListRunsRequest& request);
+  StatusOr<v1::GetQuotaResponse> GetQuota(const rpc::CallContext& call,
+                                          const v1::GetQuotaRequest& request);
+  StatusOr<v1::ImportOpmlResponse> ImportOpml(const rpc::CallContext& call,
+                                              const v1::ImportOpmlRequest& request);
+
+ private:
+  StatusOr<Source> SetState(const rpc::CallContext& call, const std::string& id, SourceState state);
+
+  const Parts parts_;
+};
+
+}  // namespace winnow::collector
