@@ -81,8 +81,9 @@ int RunGet(const CollectOptions& options) {
 }  // namespace
 
 void AddCollectCommands(CLI::App& app, Command& chosen) {
-  CLI::App* group = app.add_subcommand("collect", "look at collected items");
+  CLI::App* group = app.add_subcommand("collect", "items, and the sources they come from");
   group->require_subcommand(1);
+  AddCollectSourceCommands(*group, chosen);
 
   auto list_options = std::make_shared<CollectOptions>();
   CLI::App* list = group->add_subcommand("list", "items, newest arrival first");

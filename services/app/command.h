@@ -24,5 +24,6 @@ void AddDedupHistoryCommands(CLI::App& group, Command& chosen);  // of the group
 void AddClassifyCommands(CLI::App& app, Command& chosen);
 void AddCollectCommands(CLI::App& app, Command& chosen);
 void AddEventsCommands(CLI::App& app, Command& chosen);
+void AddCollectSourceCommands(CLI::App& group, Command& chosen);  // of the group "collect"
 
 }  // namespace winnow::app

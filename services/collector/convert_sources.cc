@@ -230,6 +230,19 @@ StatusOr<KeyPage> ReadKeyPage(uint8_t kind, const std::string& filter, int page_
   return page;
 }
 
+std::string ToWatchToken(const std::string& source_id, int64_t position) {
+  return PageTokenWriter(kWatchToken, Hash64(source_id)).Add(position).Finish();
+}
+
+StatusOr<int64_t> ReadWatchToken(const std::string& source_id, const std::string& token) {
+  WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader,
+                          PageTokenReader::Parse(token, kWatchToken, Hash64(source_id)));
+  WINNOW_ASSIGN_OR_RETURN(const int64_t position, reader.ReadNumber());
+  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  if (position < 0) return InvalidPageToken("it is malformed");
+  return position;
+}
+
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key) {
   return PageTokenWriter(kind, Hash64(filter)).Add(key).Finish();
 }

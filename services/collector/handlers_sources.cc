@@ -62,6 +62,9 @@ StatusOr<v1::UpdateSourceResponse> SourceHandlers::UpdateSource(
     const Source sent = FromProto(request.source(), violations);
     const auto interval = source.interval;
     ApplyMask(request.update_mask(), sent, source, violations);
+    // Where it has no say it goes with the interval.
+    const bool fixed = source.kind != SourceKind::kFeed && source.max_interval == interval;
+    if (fixed) source.max_interval = source.interval;
     AcceptSource(source, "source", violations);
     CheckCredential(parts_.credentials, source, violations);
     WINNOW_RETURN_IF_ERROR(violations.ToStatus());
@@ -164,6 +167,24 @@ StatusOr<v1::ListRunsResponse> SourceHandlers::ListRuns(const rpc::CallContext& 
   }
   for (const Run& run : runs) *response.add_runs() = ToProto(run);
   return response;
+}
+
+Status SourceHandlers::WatchRuns(const rpc::CallContext& call, const v1::WatchRunsRequest& request,
+                                 const RunWatches::Subscriber& subscriber) {
+  const std::string& source = request.source_id();
+  if (!source.empty() && !IsSlug(source)) {
+    return InvalidField("source_id", "is no id of a source");
+  }
+  int64_t position = 0;
+  if (request.resume_token().empty()) {
+    WINNOW_ASSIGN_OR_RETURN(position, parts_.sources.LastPosition(call.deadline));
+  } else {
+    WINNOW_ASSIGN_OR_RETURN(position, ReadWatchToken(source, request.resume_token()));
+  }
+  v1::WatchRunsResponse begin;
+  begin.set_resume_token(ToWatchToken(source, position));
+  if (subscriber.Send(std::move(begin))) parts_.watches.Add(source, position, subscriber);
+  return OkStatus();
 }
 
 StatusOr<v1::GetQuotaResponse> SourceHandlers::GetQuota(const rpc::CallContext& call,

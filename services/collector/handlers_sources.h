@@ -7,6 +7,7 @@
 #include "services/collector/credential.h"
 #include "services/collector/store_quota.h"
 #include "services/collector/store_sources.h"
+#include "services/collector/worker_watch.h"
 #include "services/platform/clock.h"
 #include "services/platform/grpc/call.h"
 #include "services/platform/status.h"
@@ -21,6 +22,7 @@ class SourceHandlers {
     SourceStore& sources;
     QuotaStore& quotas;
     const std::vector<Credential>& credentials;
+    RunWatches& watches;
     const Clock& clock;
     std::function<void()> due;  // a source may have to run now
   };
@@ -44,6 +46,8 @@ class SourceHandlers {
                                             const v1::RunSourceRequest& request);
   StatusOr<v1::ListRunsResponse> ListRuns(const rpc::CallContext& call,
                                           const v1::ListRunsRequest& request);
+  Status WatchRuns(const rpc::CallContext& call, const v1::WatchRunsRequest& request,
+                   const RunWatches::Subscriber& subscriber);
   StatusOr<v1::GetQuotaResponse> GetQuota(const rpc::CallContext& call,
                                           const v1::GetQuotaRequest& request);
   StatusOr<v1::ImportOpmlResponse> ImportOpml(const rpc::CallContext& call,

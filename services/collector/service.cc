@@ -4,8 +4,12 @@
 #include "services/collector/handlers_sources.h"
 #include "services/collector/service_credentials.h"
 #include "services/collector/store.h"
+#include "services/collector/worker_scheduler.h"
 #include "services/platform/embedded.h"
 #include "services/platform/grpc/binder.h"
+#include "services/platform/postgres/sequencer.h"
+#include "services/platform/timestamp.h"
+#include "services/platform/uuid.h"
 #include "winnow/collector/v1/collector_service.grpc.pb.h"
 
 namespace winnow::embedded {
@@ -34,6 +38,7 @@ WINNOW_METHOD(PauseSource, kRead);
 WINNOW_METHOD(ResumeSource, kRead);
 WINNOW_METHOD(RunSource, kRead);
 WINNOW_METHOD(ListRuns, kRead);
+WINNOW_METHOD(WatchRuns, kRead);
 WINNOW_METHOD(GetQuota, kRead);
 WINNOW_METHOD(ImportOpml, kWrite);
 #undef WINNOW_METHOD
@@ -72,6 +77,15 @@ class Service final : public v1::CollectorService::CallbackService {
   WINNOW_UNARY(ImportOpml, sources_)
 #undef WINNOW_UNARY
 
+  grpc::ServerWriteReactor<v1::WatchRunsResponse>* WatchRuns(
+      CallbackServerContext* context, const v1::WatchRunsRequest* request) override {
+    return binder_.Watch<v1::WatchRunsRequest, v1::WatchRunsResponse>(
+        context, request, kWatchRuns,
+        [this](const rpc::CallContext& call, const v1::WatchRunsRequest& r,
+               const RunWatches::Subscriber& subscriber) {
+          return sources_.WatchRuns(call, r, subscriber);
+        });
+  }
   grpc::ServerBidiReactor<v1::IngestItemsRequest, v1::IngestItemsResponse>* IngestItems(
       CallbackServerContext* context) override {
     return binder_.Ingest<v1::IngestItemsRequest, v1::IngestItemsResponse>(
@@ -86,25 +100,90 @@ class Service final : public v1::CollectorService::CallbackService {
   SourceHandlers& sources_;
 };
 
+// Where sources may be fetched from: public addresses, and what the operator named.
+http::ClientOptions ClientOf(const char* name, const config::v1::Collector& config,
+                             const std::vector<Credential>& credentials) {
+  http::ClientOptions options;
+  options.name = name;
+  options.allow = {config.allow().begin(), config.allow().end()};
+  options.user_agent = "winnow (news collector)";
+  options.idle_connections = 32;
+  for (const Credential& credential : credentials) {
+    const auto origin = http::OriginOf(credential.base_url);
+    if (origin.ok()) options.allow.push_back(*origin);
+  }
+  return options;
+}
+
+Micros OrZero(const google::protobuf::Duration& duration) {
+  return FromDuration(duration).value_or(Micros(0));
+}
+
 struct State {
   explicit State(Platform& platform)
-      : credentials(ReadCredentials(platform.config.collector())),
+      : config(platform.config.collector()),
+        credentials(ReadCredentials(platform.config.collector())),
         keys(credentials.ok() ? *credentials : std::vector<Credential>()),
         store(platform.reads, platform.writes),
         sources(platform.reads, platform.writes),
         quotas(platform.reads, platform.writes),
         handlers(store, platform.clock, [&platform] { platform.transport.Wake(kSchema); }),
-        source_handlers({sources, quotas, keys, platform.clock, [] {}}),
-        service(platform.runtime, handlers, source_handlers) {}
+        watches(sources, platform.metrics),
+        source_handlers(
+            {sources, quotas, keys, watches, platform.clock, [this] { scheduler.Wake(); }}),
+        service(platform.runtime, handlers, source_handlers),
+        source_client(ClientOf("source", config, keys), platform.metrics),
+        image_client(ClientOf("image", config, {}), platform.metrics),
+        ledger(keys, quotas, platform.clock, platform.metrics),
+        images(image_client, quotas, platform.metrics, {}),
+        runner({store, ledger, keys, source_client, images, platform.clock,
+                [&platform] { platform.transport.Wake(kSchema); },
+                [this](std::chrono::milliseconds time) { return scheduler.Pause(time); },
+                [this] { return scheduler.stopping(); }}),
+        sequencer(platform.logs, {{kSchema, "runs"}, "runs", "id"}),
+        scheduler(sources, quotas, ledger, runner, platform.clock, platform.metrics,
+                  SchedulerOptions(platform)) {}
 
+  Scheduler::Options SchedulerOptions(Platform& platform) {
+    Scheduler::Options options;
+    options.holder = NewUuidV7(platform.clock.Now());
+    options.lease = std::chrono::duration_cast<std::chrono::milliseconds>(OrZero(config.lease()));
+    options.threads = config.run_threads();
+    options.run_retention =
+        std::chrono::duration_cast<std::chrono::seconds>(OrZero(config.run_retention()));
+    options.run_ended = [this] { sequencer.Wake(); };
+    return options;
+  }
+  Status Start() {
+    WINNOW_RETURN_IF_ERROR(credentials.status());
+    sequencer.Start();
+    watches.Start();
+    if (!config.no_schedule()) scheduler.Start();
+    return OkStatus();
+  }
+  void Stop() {
+    scheduler.Stop();
+    watches.Stop();
+    sequencer.Stop();
+  }
+
+  const config::v1::Collector& config;
   const StatusOr<std::vector<Credential>> credentials;
   const std::vector<Credential> keys;
   Store store;
   SourceStore sources;
   QuotaStore quotas;
   Handlers handlers;
+  RunWatches watches;
   SourceHandlers source_handlers;
   Service service;
+  http::Client source_client;
+  http::Client image_client;
+  Ledger ledger;
+  ImageFinder images;
+  Runner runner;
+  pg::Sequencer sequencer;
+  Scheduler scheduler;
 };
 
 }  // namespace
@@ -120,7 +199,8 @@ rpc::Target MakeCollectorTarget(Platform& platform) {
       {"postgres", [&platform] { return platform.writes.Check(); }},
       {"events", [&platform] { return platform.transport.Check(); }},
   };
-  target.start = [state = state.get()](rpc::Peers&) { return state->credentials.status(); };
+  target.start = [state = state.get()](rpc::Peers&) { return state->Start(); };
+  target.stop = [state = state.get()] { state->Stop(); };
   target.state = std::move(state);
   return target;
 }

@@ -1,5 +1,6 @@
 #include "services/collector/store.h"
 
+#include <set>
 #include <unordered_map>
 
 #include "services/collector/store_rows.h"
@@ -108,6 +109,19 @@ StatusOr<std::vector<std::optional<Item>>> Store::Get(Deadline deadline,
     out.push_back(item == found.end() ? std::nullopt : std::optional(item->second));
   }
   return out;
+}
+
+StatusOr<std::vector<bool>> Store::FindKnown(Deadline deadline, const std::vector<Item>& items) {
+  std::vector<Hash128Value> identities;
+  identities.reserve(items.size());
+  for (const Item& item : items) identities.push_back(IdentityOf(item));
+  return writes_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<bool>> {
+    std::set<Hash128Value> stored;
+    for (const Item& item : ReadByIdentity(session, identities)) stored.insert(IdentityOf(item));
+    std::vector<bool> known;
+    for (const Hash128Value& identity : identities) known.push_back(stored.contains(identity));
+    return known;
+  });
 }
 
 StatusOr<ItemPage> Store::List(Deadline deadline, const ListQuery& query) {

@@ -28,6 +28,9 @@ class Store {
   StatusOr<std::vector<std::optional<Item>>> Get(Deadline deadline,
                                                  const std::vector<std::string>& ids);
 
+  // Of each accepted item whether it is stored.
+  StatusOr<std::vector<bool>> FindKnown(Deadline deadline, const std::vector<Item>& items);
+
   StatusOr<ItemPage> List(Deadline deadline, const ListQuery& query);
 
  private:

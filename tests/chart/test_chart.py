@@ -44,6 +44,13 @@ MATRIX = {
         "config.log.level=debug",
         "config.dedup.sameChannel=true",
     ),
+    "credentials": (
+        "collector.credentialsSecret=keys",
+        "config.collector.credentials[0].name=naver",
+        "config.collector.credentials[0].vendor=naver",
+        "config.collector.credentials[0].idFile=/etc/winnow/secrets/credentials/naver-id",
+        "config.collector.credentials[0].keyFile=/etc/winnow/secrets/credentials/naver-key",
+    ),
     "topology": ("events.topology.enabled=true", "events.topology.deadLetterTtl=604800000"),
     "no migration": ("migrate.enabled=false", "serviceAccount.create=false"),
 }
@@ -116,6 +123,15 @@ def test_winnow_accepts_the_configuration(values: tuple[str, ...], tmp_path: Pat
             check=False,
         )
         assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_keys_of_vendors_are_files_of_the_pods() -> None:
+    for deployment in of_kind(render(MATRIX["credentials"]), "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        (volume,) = [each for each in pod["volumes"] if each["name"] == "credentials"]
+        assert volume["secret"] == {"secretName": "keys"}
+        mounts = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
+        assert mounts["credentials"] == "/etc/winnow/secrets/credentials"
 
 
 def test_each_target_has_a_deployment_a_service_and_a_budget() -> None:

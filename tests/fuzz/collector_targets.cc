@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "services/collector/dates.h"
 #include "services/collector/feed.h"
+#include "services/collector/head_scanner.h"
 #include "services/collector/naver.h"
 #include "services/collector/newsdata.h"
 #include "services/collector/opml.h"
@@ -78,11 +81,31 @@ void FuzzDate(std::string_view bytes) {
   FUZZ_CHECK(static_cast<int>(day.year()) >= 1969 && static_cast<int>(day.year()) <= 9999);
 }
 
-constexpr Target kTargets[] = {{"naver", FuzzNaver, kNaverSeeds},
-                               {"newsdata", FuzzNewsData, kNewsDataSeeds},
-                               {"feed_document", FuzzFeed, kFeedSeeds},
-                               {"opml", FuzzOpml, kOpmlSeeds},
-                               {"feed_date", FuzzDate, kDateSeeds}};
+constexpr std::string_view kHeadSeeds[] = {
+    "<head><meta property='og:image' content='/a.jpg'>",
+    "<!-- x -->",
+    "</head><body>",
+    "<script type='application/ld+json'>{\"image\":[{\"url\":\"https://e.example/\"}]}</script>",
+    "<meta charset=euc-kr>",
+    "<base href='//b/'>",
+    "\xFF\xFE<\0m\0",
+    "<link rel=image_src href="};
+void FuzzHead(std::string_view bytes) {
+  for (const size_t piece : {size_t{3}, bytes.size() + 1}) {
+    HeadScanner scanner;
+    std::string_view rest = bytes;
+    while (!rest.empty() && scanner.Feed(rest.substr(0, piece))) {
+      rest.remove_prefix(std::min(piece, rest.size()));
+    }
+    const std::string image = scanner.Image("https://e.example/page", "");
+    FUZZ_CHECK(image.empty() || !ChannelOf(image).empty());
+  }
+}
+
+constexpr Target kTargets[] = {
+    {"naver", FuzzNaver, kNaverSeeds},       {"newsdata", FuzzNewsData, kNewsDataSeeds},
+    {"feed_document", FuzzFeed, kFeedSeeds}, {"opml", FuzzOpml, kOpmlSeeds},
+    {"page_head", FuzzHead, kHeadSeeds},     {"feed_date", FuzzDate, kDateSeeds}};
 
 }  // namespace
 

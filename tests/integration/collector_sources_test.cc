@@ -22,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 using Stub = v1::CollectorService::Stub;
+using EndedRun = Run;  // a fixture has a Run of its own
 
 Deadline Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(60); }
 
@@ -33,7 +34,8 @@ google::rpc::Status DetailsOf(const grpc::Status& status) {
 
 std::vector<std::string> FieldsOf(const grpc::Status& status) {
   std::vector<std::string> fields;
-  for (const auto& detail : DetailsOf(status).details()) {
+  const google::rpc::Status details = DetailsOf(status);
+  for (const auto& detail : details.details()) {
     google::rpc::BadRequest bad;
     if (!detail.UnpackTo(&bad)) continue;
     for (const auto& violation : bad.field_violations()) fields.push_back(violation.field());
@@ -162,6 +164,19 @@ TEST_F(CollectorSources, AreUpdatedByMaskAndEtag) {
   EXPECT_EQ(Update(Feed("b"), {"display_name"}).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(CollectorSources, AnIntervalThatIsFixedIsUpdatedAlone) {
+  v1::Source source;
+  source.set_id("n");
+  source.mutable_naver()->set_credential("naver");
+  source.mutable_naver()->set_query("q");
+  ASSERT_TRUE(Create(source).ok());
+  source.mutable_interval()->set_seconds(900);
+  v1::Source updated;
+  ASSERT_TRUE(Update(source, {"interval"}, &updated).ok());
+  EXPECT_EQ(updated.interval().seconds(), 900);
+  EXPECT_EQ(updated.max_interval().seconds(), 900);
+}
+
 TEST_F(CollectorSources, ArePausedResumedAndAskedToRun) {
   ASSERT_TRUE(Create(Feed("a")).ok());
   v1::PauseSourceRequest pause;
@@ -281,8 +296,8 @@ class CollectorSchedule : public CollectorSources {
     EXPECT_TRUE(held.ok()) << held.status();
     return held.ok() && held->has_value();
   }
-  static Run RunOf(const Claim& claim, Outcome outcome) {
-    Run run;
+  static EndedRun RunOf(const Claim& claim, Outcome outcome) {
+    EndedRun run;
     run.id = claim.source.run_id;
     run.source_id = claim.source.id;
     run.ns = claim.source.ns;
@@ -323,7 +338,7 @@ TEST_F(CollectorSchedule, AnEndedRunIsToldAndTheNextOneIsPlanned) {
   ASSERT_TRUE(Holds(a, std::chrono::minutes(1)));
   const std::vector<Claim> claims = ClaimAll(a);
   ASSERT_EQ(claims.size(), 1U);
-  const Run run = RunOf(claims[0], Outcome::kOk);
+  const EndedRun run = RunOf(claims[0], Outcome::kOk);
   Source source = claims[0].source;
   source.feed_etag = "\"1\"";
   const auto ended = store_.EndRun(

@@ -264,7 +264,10 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "dedup": {"window": "60s", "token_threshold": 0.6, "candidate_floor": 0.4,
     "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s",
     "memory_articles": 16, "memory_feeds": 17},
-    "redis": {"connections": 5}, "classification": {"retention": "18s"}})";
+    "redis": {"connections": 5}, "classification": {"retention": "18s"},
+    "collector": {"lease": "19s", "run_threads": 20, "run_retention": "21s", "credentials": [
+    {"name": "n", "vendor": "naver", "base_url": "http://h/", "calls_per_second": 22,
+    "calls_per_day": 23, "reset_time": "24s"}]}})";
   const Config before = *ParseConfig(json, "w.json");
   Config after = before;
   FillDefaults(after, 2);
@@ -293,6 +296,32 @@ TEST(Defaults, FilledTwiceIsFilledOnce) {
   Config twice = once;
   FillDefaults(twice, 7);
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(once, twice));
+}
+
+TEST(Defaults, ACredentialHasThePlanOfItsVendor) {
+  const Config config = Filled(R"({"collector": {"credentials": [
+    {"name": "a", "vendor": "naver", "id_file": "i", "key_file": "k"},
+    {"name": "b", "vendor": "newsdata", "key_file": "k"}]}})");
+  EXPECT_THAT(Lines(CheckConfig(config)), IsEmpty());
+  EXPECT_EQ(config.collector().credentials(0).calls_per_day(), 25'000);
+  EXPECT_EQ(config.collector().credentials(0).reset_time().seconds(), 54'000);
+  EXPECT_EQ(config.collector().credentials(1).calls_per_quarter_hour(), 30);
+}
+
+TEST(CheckConfig, CredentialsAreCheckedEach) {
+  EXPECT_THAT(CheckLines(R"({"collector": {"allow": ["h"], "credentials": [
+                {"name": "a", "vendor": "naver", "key_file": "k"},
+                {"name": "a", "vendor": "x", "id_file": "i", "base_url": "ftp://h"}]}})"),
+              ElementsAre(HasSubstr("collector.credentials[0].id_file: is missing"),
+                          HasSubstr("collector.credentials[1].name: is given twice"),
+                          HasSubstr("collector.credentials[1].vendor: must be naver"),
+                          HasSubstr("collector.credentials[1].id_file: has no meaning"),
+                          HasSubstr("collector.credentials[1].key_file: is missing"),
+                          HasSubstr("collector.credentials[1].base_url: must be an http"),
+                          HasSubstr("collector.allow[0]: must be HOST:PORT")));
+  EXPECT_THAT(ParseLines(R"({"collector": {"credentials": [7, {"nmae": "a"}]}})"),
+              ElementsAre(HasSubstr("collector.credentials[0]: must be an object"),
+                          HasSubstr("collector.credentials[1].nmae: is unknown")));
 }
 
 TEST(CheckConfig, TheDefaultsAreGood) { EXPECT_THAT(CheckLines("{}"), IsEmpty()); }

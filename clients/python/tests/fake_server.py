@@ -96,6 +96,26 @@ class Collector(collector_grpc.CollectorServiceServicer):
     GetItem = unary(collector_service_pb2.GetItemResponse)
     BatchGetItems = unary(collector_service_pb2.BatchGetItemsResponse)
     ListItems = unary(collector_service_pb2.ListItemsResponse)
+    CreateSource = unary(collector_service_pb2.CreateSourceResponse)
+    GetSource = unary(collector_service_pb2.GetSourceResponse)
+    UpdateSource = unary(collector_service_pb2.UpdateSourceResponse)
+    DeleteSource = unary(collector_service_pb2.DeleteSourceResponse)
+    ListSources = unary(collector_service_pb2.ListSourcesResponse)
+    PauseSource = unary(collector_service_pb2.PauseSourceResponse)
+    ResumeSource = unary(collector_service_pb2.ResumeSourceResponse)
+    RunSource = unary(collector_service_pb2.RunSourceResponse)
+    ListRuns = unary(collector_service_pb2.ListRunsResponse)
+    GetQuota = unary(collector_service_pb2.GetQuotaResponse)
+    ImportOpml = unary(collector_service_pb2.ImportOpmlResponse)
+
+    def WatchRuns(  # noqa: N802
+        self, request: collector_service_pb2.WatchRunsRequest, context: Context
+    ) -> Iterator[collector_service_pb2.WatchRunsResponse]:
+        self.script.enter(request, context)
+        for number in range(2):
+            token = f"{request.resume_token}{number}"
+            yield collector_service_pb2.WatchRunsResponse(resume_token=token)
+        context.abort(grpc.StatusCode.UNAVAILABLE, "shutting down")
 
     def IngestItems(  # noqa: N802  (the stub's name)
         self, request_iterator: Iterator[Any], context: Context

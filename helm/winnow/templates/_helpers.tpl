@@ -117,6 +117,9 @@ capabilities: {drop: [ALL]}
 {{- if .Values.redis.passwordSecret.name }}
 - {name: redis, mountPath: /etc/winnow/secrets/redis, readOnly: true}
 {{- end }}
+{{- if .Values.collector.credentialsSecret }}
+- {name: credentials, mountPath: /etc/winnow/secrets/credentials, readOnly: true}
+{{- end }}
 {{- if .Values.tls.secretName }}
 - {name: tls, mountPath: /etc/winnow/secrets/tls, readOnly: true}
 {{- end }}
@@ -149,6 +152,10 @@ capabilities: {drop: [ALL]}
 - name: redis
   secret: {secretName: {{ .name }}, items: [{key: {{ .key }}, path: password}]}
 {{- end }}
+{{- end }}
+{{- with $root.Values.collector.credentialsSecret }}
+- name: credentials
+  secret: {secretName: {{ . }}}
 {{- end }}
 {{- with $root.Values.tls.secretName }}
 - name: tls

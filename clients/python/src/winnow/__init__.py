@@ -4,7 +4,15 @@ connect() gives the clients of all services; README.md has examples.
 """
 
 from winnow.client import DEFAULT_ADDRESS, Winnow, connect
-from winnow.collector_client import CollectorClient, Item, StoredItem
+from winnow.collector_client import (
+    CollectorClient,
+    Item,
+    Quota,
+    RunOutcome,
+    Source,
+    SourceState,
+    StoredItem,
+)
 from winnow.connection import Connection, Tls
 from winnow.dedup_client import (
     CitedOriginal,
@@ -82,9 +90,13 @@ __all__ = [
     "NotFound",
     "PermissionDenied",
     "Policy",
+    "Quota",
     "ResourceExhausted",
     "RetryPolicy",
     "ReviewItem",
+    "RunOutcome",
+    "Source",
+    "SourceState",
     "Stage",
     "StoredItem",
     "Tls",

@@ -3,13 +3,37 @@ package io.winnow.client;
 import io.winnow.collector.v1.BatchGetItemsRequest;
 import io.winnow.collector.v1.BatchPutItemsRequest;
 import io.winnow.collector.v1.CollectorServiceGrpc;
+import io.winnow.collector.v1.CreateSourceRequest;
+import io.winnow.collector.v1.CreateSourceResponse;
+import io.winnow.collector.v1.DeleteSourceRequest;
+import io.winnow.collector.v1.DeleteSourceResponse;
 import io.winnow.collector.v1.GetItemRequest;
 import io.winnow.collector.v1.GetItemResult;
+import io.winnow.collector.v1.GetQuotaRequest;
+import io.winnow.collector.v1.GetQuotaResponse;
+import io.winnow.collector.v1.GetSourceRequest;
+import io.winnow.collector.v1.GetSourceResponse;
+import io.winnow.collector.v1.ImportOpmlRequest;
+import io.winnow.collector.v1.ImportOpmlResponse;
 import io.winnow.collector.v1.IngestItemsRequest;
 import io.winnow.collector.v1.Item;
 import io.winnow.collector.v1.ListItemsRequest;
+import io.winnow.collector.v1.ListRunsRequest;
+import io.winnow.collector.v1.ListSourcesRequest;
+import io.winnow.collector.v1.PauseSourceRequest;
+import io.winnow.collector.v1.PauseSourceResponse;
 import io.winnow.collector.v1.PutItemResult;
+import io.winnow.collector.v1.ResumeSourceRequest;
+import io.winnow.collector.v1.ResumeSourceResponse;
+import io.winnow.collector.v1.Run;
+import io.winnow.collector.v1.RunSourceRequest;
+import io.winnow.collector.v1.RunSourceResponse;
+import io.winnow.collector.v1.Source;
 import io.winnow.collector.v1.StoredItem;
+import io.winnow.collector.v1.UpdateSourceRequest;
+import io.winnow.collector.v1.UpdateSourceResponse;
+import io.winnow.collector.v1.WatchRunsRequest;
+import io.winnow.collector.v1.WatchRunsResponse;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.BiConsumer;
@@ -74,6 +98,85 @@ public final class CollectorClient {
                   request.toBuilder().setPageToken(token).build());
           return new Pages.Page<>(page.getItemsList(), page.getNextPageToken());
         });
+  }
+
+  /** Creates a source, which runs at once; the same again answers it. */
+  public CreateSourceResponse createSource(CreateSourceRequest request) {
+    return connection.call(CollectorServiceGrpc.getCreateSourceMethod(), request);
+  }
+
+  /** Reads one source. */
+  public GetSourceResponse getSource(GetSourceRequest request) {
+    return connection.call(CollectorServiceGrpc.getGetSourceMethod(), request);
+  }
+
+  /** Changes the fields of the mask; with an etag, if the source still has it. */
+  public UpdateSourceResponse updateSource(UpdateSourceRequest request) {
+    return connection.call(CollectorServiceGrpc.getUpdateSourceMethod(), request);
+  }
+
+  /** Deletes a source; its items and its runs stay. */
+  public DeleteSourceResponse deleteSource(DeleteSourceRequest request) {
+    return connection.call(CollectorServiceGrpc.getDeleteSourceMethod(), request);
+  }
+
+  /** Lets a source run no more. */
+  public PauseSourceResponse pauseSource(PauseSourceRequest request) {
+    return connection.call(CollectorServiceGrpc.getPauseSourceMethod(), request);
+  }
+
+  /** Lets a source that is paused or blocked run again, at once. */
+  public ResumeSourceResponse resumeSource(ResumeSourceRequest request) {
+    return connection.call(CollectorServiceGrpc.getResumeSourceMethod(), request);
+  }
+
+  /** Asks for a run now. */
+  public RunSourceResponse runSource(RunSourceRequest request) {
+    return connection.call(CollectorServiceGrpc.getRunSourceMethod(), request);
+  }
+
+  /** Tells what the ledger knows of calls. */
+  public GetQuotaResponse getQuota(GetQuotaRequest request) {
+    return connection.call(CollectorServiceGrpc.getGetQuotaMethod(), request);
+  }
+
+  /** Creates a source for each feed of an OPML file that has none. */
+  public ImportOpmlResponse importOpml(ImportOpmlRequest request) {
+    return connection.call(CollectorServiceGrpc.getImportOpmlMethod(), request);
+  }
+
+  /** All sources that the request asks for, by id, from its page token on. */
+  public Pages<Source> sources(ListSourcesRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  CollectorServiceGrpc.getListSourcesMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getSourcesList(), page.getNextPageToken());
+        });
+  }
+
+  /** Runs that have ended, the last begun first, from the request's page token on. */
+  public Pages<Run> runs(ListRunsRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  CollectorServiceGrpc.getListRunsMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getRunsList(), page.getNextPageToken());
+        });
+  }
+
+  /**
+   * Runs as they end. The first message has no run: its token says where the watch begins. After
+   * an exception go on with the last message's token.
+   */
+  public Iterator<WatchRunsResponse> watchRuns(WatchRunsRequest request) {
+    return connection.watch(CollectorServiceGrpc.getWatchRunsMethod(), request);
   }
 
   private static Result<StoredItem> result(PutItemResult result) {

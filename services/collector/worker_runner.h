@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "services/collector/store.h"
+#include "services/collector/store_sources.h"
+#include "services/collector/worker_images.h"
+#include "services/collector/worker_ledger.h"
+#include "services/platform/http/client.h"
+
+namespace winnow::collector {
+
+// The code of a run that was cut short because its process stops.
+inline constexpr char kStopped[] = "stopped";
+
+// Runs one source once: asks it page by page, stores what is new, and tells how it went.
+class Runner {
+ public:
+  struct Parts {
+    Store& items;
+    Ledger& ledger;
+    const std::vector<Credential>& credentials;
+    http::Client& client;
+    ImageFinder& images;
+    const Clock& clock;
+    std::function<void()> committed;  // items were stored, with their events
+    // Passes time; false, at once, when the process stops.
+    std::function<bool(std::chrono::milliseconds)> pause;
+    std::function<bool()> stopping;
+  };
+  struct Report {
+    Run run;
+    RunResult result;
+    Source source;  // with what is to be remembered of a feed's answer
+  };
+  explicit Runner(Parts parts) : parts_(std::move(parts)) {}
+
+  Report Execute(const Claim& claim);
+
+ private:
+  struct Job;  // a run as it goes on
+  void RunNaver(Job& job);
+  void RunNewsData(Job& job);
+  void RunFeed(Job& job);
+  using Reader = std::function<VendorAnswer(int status, std::string_view body)>;
+  // One page, within the quota. False: the run has failed.
+  bool AskVendor(Job& job, const Credential& credential, const http::Request& request,
+                 const Reader& read, Page& page);
+  // Whether a call was granted.
+  bool Reserve(Job& job, const Credential& credential);
+  // Stores what is new of a page; how many that were, -1: the run has failed.
+  int64_t Take(Job& job, Page page);
+  int64_t TakeBatch(Job& job, std::vector<Item> batch);
+  const Credential* CredentialOf(Job& job);
+
+  const Parts parts_;
+};
+
+}  // namespace winnow::collector

@@ -1,0 +1,185 @@
+"""From vendors to a feed: sources that run by themselves, and what an operator sees of them."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eventually import eventually
+from fake_vendors import FakeVendors
+from postgres_admin import Database, socket_folder
+from winnow_process import Server
+
+import winnow
+from winnow.collector.v1 import source_pb2
+
+
+@pytest.fixture
+def vendors() -> Iterator[FakeVendors]:
+    made = FakeVendors()
+    yield made
+    made.close()
+
+
+def collector_config(vendors: FakeVendors, folder: Path) -> dict[str, Any]:
+    for name in ("id", "secret", "key"):
+        (folder / name).write_text(f"the-{name}\n")
+    return {
+        "lease": "2s",
+        "allow": [vendors.address],
+        "credentials": [
+            {
+                "name": "naver",
+                "vendor": "naver",
+                "id_file": str(folder / "id"),
+                "key_file": str(folder / "secret"),
+                "base_url": vendors.url("/naver"),
+            },
+            {
+                "name": "newsdata",
+                "vendor": "newsdata",
+                "key_file": str(folder / "key"),
+                "base_url": vendors.url("/newsdata"),
+            },
+        ],
+    }
+
+
+def naver_source(**fields: Any) -> winnow.Source:
+    naver = source_pb2.NaverSource(credential="naver", query="바다")
+    return winnow.Source(id="sea", naver=naver, categories=["sea"], **fields)
+
+
+def newsdata_source() -> winnow.Source:
+    newsdata = source_pb2.NewsDataSource(credential="newsdata", max_pages=3)
+    return winnow.Source(id="harbour", newsdata=newsdata, categories=["sea"])
+
+
+def leads(server: Server) -> bool:
+    with urllib.request.urlopen(server.metrics, timeout=30) as answer:
+        return b"\nwinnow_collector_leads 1\n" in answer.read()
+
+
+def ended_runs(client: winnow.Winnow, source: str, count: int) -> list[source_pb2.Run]:
+    def probe() -> list[source_pb2.Run] | None:
+        runs = list(client.collector.runs(source_id=source))
+        return runs if len(runs) >= count else None
+
+    return eventually(probe, f"{count} runs of {source} have ended")
+
+
+def run_again_in_vain(client: winnow.Winnow, vendors: FakeVendors) -> None:
+    """Nothing is stored twice, and no page is fetched a second time by whoever goes on."""
+    pages = sum(count for path, count in vendors.asked.items() if path.count("/") == 2)
+    run = client.collector.run_source("sea")
+    eventually(
+        lambda: run in {each.id for each in client.collector.runs(source_id="sea")},
+        "the run that was asked for has ended",
+    )
+    (again,) = [each for each in client.collector.runs(source_id="sea") if each.id == run]
+    assert (again.new_items, again.known_items, again.fetched_pages) == (0, 12, 0)
+    assert pages == sum(n for path, n in vendors.asked.items() if path.count("/") == 2)
+
+
+def test_three_replicas_bring_vendors_to_a_feed_and_one_is_killed_amid_a_run(
+    make_server: Callable[..., Server], server: Server, vendors: FakeVendors
+) -> None:
+    database = Database(socket_folder(server), "collect_flow")
+    database.create()
+    replicas = [make_server() for _ in range(3)]
+    for replica in replicas:
+        replica.config = {
+            "postgres": {"url": database.url, "migrate_on_start": True},
+            "collector": collector_config(vendors, replica.folder),
+        }
+        replica.start()
+    vendors.gate.clear()
+    with replicas[0].connect() as client:
+        client.newsfeed.create_category(winnow.Category(id="sea", display_name="Sea"))
+        client.collector.create_source(naver_source())
+        client.collector.create_source(newsdata_source())
+    eventually(lambda: vendors.asked["/naver"] == 1, "a run is under way")
+    (leader,) = [replica for replica in replicas if leads(replica)]
+    leader.kill()
+    vendors.gate.set()
+    rest = [replica for replica in replicas if replica is not leader]
+    with rest[0].connect() as client:
+        lost = ended_runs(client, "sea", 2)[-1]
+        assert lost.outcome == winnow.RunOutcome.RUN_OUTCOME_PARTIAL
+        assert "died" in lost.code
+        ended_runs(client, "harbour", 1)
+
+        # 12 of Naver, 6 of NewsData, of which two have an address of the twelve: one item each.
+        def items() -> list[winnow.Item] | None:
+            found = list(client.collector.items())
+            return found if len(found) >= 16 else None
+
+        stored = eventually(items, "all items are stored")
+        assert len({each.canonical_url for each in stored}) == len(stored) == 16
+        assert all(each.image_url for each in stored)
+
+        def articles() -> list[winnow.Article] | None:
+            found = list(client.newsfeed.articles(category_id="sea"))
+            return found if len(found) >= 10 else None
+
+        shown = eventually(articles, "they are in the feed")
+        assert len({each.id for each in shown}) == len(shown)
+        assert all(each.thumbnail_url for each in shown)
+
+        run_again_in_vain(client, vendors)
+        used = {each.credential: each.day_used for each in client.collector.quotas()}
+        # A call that was reserved by the killed one and not made counts all the same.
+        assert 0 <= used["naver"] - vendors.asked["/naver"] <= 1
+        assert 0 <= used["newsdata"] - vendors.asked["/newsdata"] <= 1
+    assert sum(leads(replica) for replica in rest) == 1
+    assert vendors.keys == {("the-id", "the-secret"), ("the-key",)}
+    for replica in rest:
+        assert replica.stop() == 0
+        assert "the-key" not in replica.log and "the-secret" not in replica.log
+
+
+def test_an_operator_sees_sources_runs_and_quota(
+    make_server: Callable[..., Server], vendors: FakeVendors, tmp_path: Path
+) -> None:
+    server = make_server()
+    server.config = {"collector": collector_config(vendors, server.folder)}
+    server.start()
+    with server.connect() as client:
+        client.collector.create_source(naver_source(display_name="Sea"))
+        ended_runs(client, "sea", 1)
+    listed = server.run("collect", "sources")
+    assert listed.code == 0, listed.err
+    assert "sea  active  naver 바다  every 300 s" in listed.out
+    run = server.run("collect", "run", "sea", "--wait")
+    assert run.code == 0, run.err
+    assert "sea: ok, 0 new, 12 known" in run.out
+    runs = server.run("collect", "runs", "sea", "--json")
+    assert len(runs.json()["runs"]) == 2
+    quota = server.run("collect", "quota")
+    assert "naver  naver  2 of 25000 calls" in quota.out
+    assert "newsdata  newsdata  0 of 200 calls" in quota.out
+    assert server.run("collect", "quota", "nobody").code == 1
+
+    opml = tmp_path / "feeds.opml"
+    outline = f"<outline text='A' xmlUrl='{vendors.url('/feed')}'/>"
+    opml.write_text(f"<opml><body>{outline}<outline xmlUrl='mailto:x'/></body></opml>")
+    imported = server.run("collect", "import-opml", opml)
+    assert imported.code == 4, imported.err
+    assert "1 sources created, 0 known, 1 refused" in imported.out
+    with server.connect() as client:
+        (feed,) = [each.id for each in client.collector.sources() if each.id != "sea"]
+    fetched = server.run("collect", "run", feed, "--wait")
+    assert fetched.code == 0, fetched.err
+    assert server.run("collect", "pause", feed).out == f"{feed}  paused\n"
+    refused = server.run("collect", "run", feed)
+    assert refused.code == 1
+    assert "resume it" in refused.err
+    with server.connect() as client:
+        begin = next(client.collector.watch_runs(source_id=feed)).resume_token
+    assert server.run("collect", "resume", feed).out == f"{feed}  active\n"
+    watched = server.run("collect", "watch", feed, "--count", "1", "--page-token", begin)
+    assert watched.code == 0, watched.err
+    assert f"{feed}: ok" in watched.out

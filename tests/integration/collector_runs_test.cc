@@ -1,0 +1,410 @@
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "services/collector/service.h"
+#include "services/platform/config.h"
+#include "tests/support/collector.h"
+#include "tests/support/eventually.h"
+#include "tests/support/fake_vendors.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/test_platform.h"
+#include "winnow/collector/v1/collector_service.grpc.pb.h"
+
+namespace winnow::collector {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Stub = v1::CollectorService::Stub;
+
+// A collector whose sources run, against vendors that answer as the real ones do.
+class Replica {
+ public:
+  Replica(const std::string& url, const config::v1::Collector& config) : platform_(url) {
+    *platform_.config().mutable_collector() = config;
+    FillDefaults(platform_.config(), 2);
+    platform_.Serve({MakeCollectorTarget(platform_.parts())});
+    stub_ = v1::CollectorService::NewStub(platform_.channel());
+  }
+  ~Replica() { Stop(); }
+  void Stop() {
+    stub_.reset();
+    platform_.Stop();
+  }
+  template <class Request, class Response>
+  Response Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    Response response;
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  void Create(const v1::Source& source) {
+    v1::CreateSourceRequest request;
+    *request.mutable_source() = source;
+    Call(&Stub::CreateSource, request);
+  }
+  // The runs of a source, the first begun first, once there are `count`.
+  std::vector<v1::Run> Runs(const std::string& source, size_t count) {
+    v1::ListRunsRequest request;
+    request.set_source_id(source);
+    v1::ListRunsResponse response;
+    EXPECT_TRUE(test::Eventually([&] {
+      response = Call(&Stub::ListRuns, request);
+      return response.runs_size() >= static_cast<int>(count);
+    })) << source;
+    return {response.runs().rbegin(), response.runs().rend()};
+  }
+  v1::Run RunNow(const std::string& source) {
+    v1::RunSourceRequest request;
+    request.set_id(source);
+    const std::string id = Call(&Stub::RunSource, request).run_id();
+    v1::ListRunsRequest list;
+    list.set_source_id(source);
+    v1::Run found;
+    EXPECT_TRUE(test::Eventually([&] {
+      const v1::ListRunsResponse ended = Call(&Stub::ListRuns, list);
+      for (const v1::Run& run : ended.runs()) {
+        if (run.id() == id) found = run;
+      }
+      return !found.id().empty();
+    })) << source;
+    return found;
+  }
+  v1::Source Get(const std::string& source) {
+    v1::GetSourceRequest request;
+    request.set_id(source);
+    return Call(&Stub::GetSource, request).source();
+  }
+  v1::Quota QuotaOf(const std::string& credential) {
+    v1::GetQuotaRequest request;
+    request.set_credential(credential);
+    return Call(&Stub::GetQuota, request).quotas(0);
+  }
+  int ItemCount() {
+    v1::ListItemsRequest request;
+    request.set_page_size(1'000);
+    return Call(&Stub::ListItems, request).items_size();
+  }
+  test::TestPlatform& platform() { return platform_; }
+  Stub& stub() { return *stub_; }
+
+ private:
+  test::TestPlatform platform_;
+  std::unique_ptr<Stub> stub_;
+};
+
+class CollectorRuns : public ::testing::Test {
+ protected:
+  CollectorRuns() {
+    config_.mutable_lease()->set_seconds(60);  // given back by who stops; a busy machine keeps it
+    Allow(web_.address());
+  }
+  void Allow(const std::string& origin) { config_.add_allow(origin); }
+  void AddCredential(const std::string& vendor, const std::string& base_url) {
+    config::v1::Credential& credential = *config_.add_credentials();
+    credential.set_name(vendor);
+    credential.set_vendor(vendor);
+    credential.set_base_url(base_url);
+    if (vendor != "newsdata") credential.set_id_file(WriteFile("the-id"));
+    credential.set_key_file(WriteFile("the-key"));
+    credential.set_calls_per_second(10);
+  }
+  std::string WriteFile(const std::string& text) {
+    const std::string path = dir_.path() + "/" + text;
+    std::ofstream(path) << text << "\n";
+    return path;
+  }
+  void Start() { replica_ = std::make_unique<Replica>(url_, config_); }
+  static v1::Source Naver(const std::string& id, const std::string& vendor = "naver") {
+    v1::Source source;
+    source.set_id(id);
+    source.set_skip_images(true);
+    source.mutable_naver()->set_credential(vendor);
+    source.mutable_naver()->set_query("기후");
+    return source;
+  }
+  static v1::Source Feed(const std::string& id, const std::string& url) {
+    v1::Source source;
+    source.set_id(id);
+    source.mutable_feed()->set_url(url);
+    return source;
+  }
+
+  test::TempDir dir_{"collector-runs"};
+  test::FakeWeb web_;
+  config::v1::Collector config_;
+  const std::string url_ = test::NewCollectorDatabase();
+  std::unique_ptr<Replica> replica_;
+};
+
+TEST_F(CollectorRuns, NaversLegacyProfileIsAskedAndWhatIsKnownIsNotStoredAgain) {
+  test::FakeNaver naver(150);
+  AddCredential("naver", naver.server().Url("/v1/search/news.json"));
+  Start();
+  v1::Source source = Naver("climate");
+  source.mutable_naver()->set_max_pages(3);
+  source.add_categories("climate");
+  replica_->Create(source);
+  const v1::Run run = replica_->Runs("climate", 1)[0];
+  EXPECT_EQ(run.outcome(), v1::RUN_OUTCOME_OK) << run.DebugString();
+  EXPECT_EQ(run.new_items(), 150);
+  EXPECT_EQ(run.calls(), 2);
+  const auto requests = naver.server().requests();
+  EXPECT_EQ(requests[0].headers.at("x-naver-client-id"), "the-id");
+  EXPECT_EQ(requests[0].headers.at("x-naver-client-secret"), "the-key");
+  EXPECT_EQ(requests[0].query.at("query"), "기후");
+  EXPECT_EQ(requests[1].query.at("start"), "101");
+  EXPECT_THAT(requests[0].target, Not(HasSubstr("the-key")));
+  naver.Shift();
+  const v1::Run again = replica_->RunNow("climate");
+  EXPECT_EQ(again.new_items(), 1);
+  EXPECT_TRUE(again.requested());
+  EXPECT_EQ(replica_->ItemCount(), 151);
+  EXPECT_GE(replica_->QuotaOf("naver").day_used(), 3);
+}
+
+TEST_F(CollectorRuns, NaversApiHubIsAskedByItsOwnHeaders) {
+  test::FakeNaver naver(5);
+  AddCredential("naver-hub", naver.server().Url("/search/v1/news"));
+  Start();
+  replica_->Create(Naver("hub", "naver-hub"));
+  EXPECT_EQ(replica_->Runs("hub", 1)[0].new_items(), 5);
+  const auto requests = naver.server().requests();
+  EXPECT_EQ(requests[0].headers.at("x-ncp-apigw-api-key-id"), "the-id");
+  EXPECT_EQ(requests[0].headers.at("x-ncp-apigw-api-key"), "the-key");
+}
+
+struct ErrorRow {
+  int status;
+  const char* code;
+  v1::RunOutcome outcome;
+  v1::SourceState state;
+};
+
+TEST_F(CollectorRuns, EveryErrorOfNaverEndsTyped) {
+  test::FakeNaver naver(3);
+  AddCredential("naver", naver.server().Url("/v1/search/news.json"));
+  Start();
+  const ErrorRow rows[] = {
+      {400, "SE01", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {400, "SE06", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {404, "SE05", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {403, "", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {500, "SE99", v1::RUN_OUTCOME_UPSTREAM, v1::SOURCE_STATE_ACTIVE},
+      {200, "no JSON", v1::RUN_OUTCOME_PARSE, v1::SOURCE_STATE_ACTIVE},
+      {401, "024", v1::RUN_OUTCOME_AUTH, v1::SOURCE_STATE_ACTIVE},
+  };
+  int number = 0;
+  for (const ErrorRow& row : rows) {
+    const bool json = row.status != 200;
+    naver.Script(
+        {row.status, json ? test::FakeNaver::Error(row.code, number % 2 == 1) : "<html>", {}, {}});
+    const std::string id = "e" + std::to_string(number++);
+    replica_->Create(Naver(id));
+    const v1::Run run = replica_->Runs(id, 1)[0];
+    EXPECT_EQ(run.outcome(), row.outcome) << row.code;
+    EXPECT_EQ(replica_->Get(id).state(), row.state) << row.code;
+    EXPECT_EQ(run.new_items(), 0);
+  }
+  // The refused key opened the breaker: nobody is asked with it any more.
+  const size_t asked = naver.server().requests().size();
+  replica_->Create(Naver("after"));
+  EXPECT_EQ(replica_->Runs("after", 1)[0].outcome(), v1::RUN_OUTCOME_AUTH);
+  EXPECT_EQ(naver.server().requests().size(), asked);
+  EXPECT_EQ(replica_->QuotaOf("naver").blocked_by(), v1::RUN_OUTCOME_AUTH);
+}
+
+TEST_F(CollectorRuns, TooManyASecondIsWaitedForAndTheDaysEndIsNot) {
+  test::FakeNaver naver(3);
+  AddCredential("naver", naver.server().Url("/v1/search/news.json"));
+  naver.Script({429, test::FakeNaver::Error("012"), {}, {}});
+  Start();
+  replica_->Create(Naver("a"));
+  const v1::Run run = replica_->Runs("a", 1)[0];
+  EXPECT_EQ(run.outcome(), v1::RUN_OUTCOME_OK);
+  EXPECT_EQ(run.calls(), 2);
+  naver.Script({429, test::FakeNaver::Error("010"), {}, {}});
+  EXPECT_EQ(replica_->RunNow("a").outcome(), v1::RUN_OUTCOME_QUOTA_DAY);
+  const size_t asked = naver.server().requests().size();
+  EXPECT_EQ(replica_->RunNow("a").outcome(), v1::RUN_OUTCOME_QUOTA_DAY);
+  replica_->Create(Naver("b"));
+  EXPECT_EQ(replica_->Runs("b", 1)[0].outcome(), v1::RUN_OUTCOME_QUOTA_DAY);
+  EXPECT_EQ(naver.server().requests().size(), asked);
+  const v1::Quota quota = replica_->QuotaOf("naver");
+  EXPECT_EQ(quota.blocked_by(), v1::RUN_OUTCOME_QUOTA_DAY);
+  EXPECT_GE(quota.blocked_until().seconds(), quota.reset_time().seconds());
+  EXPECT_GE(replica_->Get("b").next_run_time().seconds(), quota.reset_time().seconds() - 1);
+}
+
+TEST_F(CollectorRuns, NewsDataIsPagedByItsTokensWithinItsCredits) {
+  test::FakeNewsData newsdata(3, 10);
+  AddCredential("newsdata", newsdata.server().Url("/api/1/latest"));
+  Start();
+  v1::Source source;
+  source.set_id("data");
+  source.mutable_newsdata()->set_credential("newsdata");
+  source.mutable_newsdata()->set_country("kr");
+  source.mutable_newsdata()->set_max_pages(5);
+  replica_->Create(source);
+  const v1::Run run = replica_->Runs("data", 1)[0];
+  EXPECT_EQ(run.outcome(), v1::RUN_OUTCOME_OK) << run.DebugString();
+  EXPECT_EQ(run.new_items(), 30);
+  EXPECT_EQ(run.calls(), 3);
+  EXPECT_EQ(run.fetched_pages(), 0);  // they came with pictures
+  for (const test::FakeRequest& request : newsdata.server().requests()) {
+    EXPECT_EQ(request.headers.at("x-access-key"), "the-key");
+    EXPECT_THAT(request.target, Not(HasSubstr("the-key")));
+  }
+  // The vendor's own count, and its word to wait.
+  newsdata.Script({429,
+                   R"({"status":"error","results":{"message":"m","code":"RateLimitExceeded"}})",
+                   {{"X-API-Limit-Remaining", "50"}, {"Retry-After", "600"}},
+                   {}});
+  EXPECT_EQ(replica_->RunNow("data").outcome(), v1::RUN_OUTCOME_RATE);
+  EXPECT_EQ(replica_->QuotaOf("newsdata").day_used(), 150);
+  const size_t asked = newsdata.server().requests().size();
+  EXPECT_EQ(replica_->RunNow("data").outcome(), v1::RUN_OUTCOME_RATE);
+  EXPECT_EQ(newsdata.server().requests().size(), asked);
+}
+
+TEST_F(CollectorRuns, AFeedIsAskedConditionally) {
+  Start();
+  replica_->Create(Feed("feed", web_.server().Url("/feed")));
+  EXPECT_EQ(replica_->Runs("feed", 1)[0].new_items(), 3);
+  const v1::Run unchanged = replica_->RunNow("feed");
+  EXPECT_EQ(unchanged.outcome(), v1::RUN_OUTCOME_OK);
+  EXPECT_EQ(unchanged.known_items(), 0);  // 304: nothing was read
+  web_.AddEntry();
+  const v1::Run more = replica_->RunNow("feed");
+  EXPECT_EQ(more.new_items(), 1);
+  EXPECT_EQ(more.known_items(), 3);
+  web_.Script({200, "<html><body>moved</body></html>", {}, {}});
+  EXPECT_EQ(replica_->RunNow("feed").outcome(), v1::RUN_OUTCOME_PARSE);
+  web_.Script({503, "", {{"Retry-After", "3600"}}, {}});
+  EXPECT_EQ(replica_->RunNow("feed").outcome(), v1::RUN_OUTCOME_UPSTREAM);
+  EXPECT_EQ(replica_->Get("feed").failures(), 2);
+  web_.Script({410, "", {}, {}});
+  EXPECT_EQ(replica_->RunNow("feed").outcome(), v1::RUN_OUTCOME_BLOCKED);
+  EXPECT_EQ(replica_->Get("feed").state(), v1::SOURCE_STATE_BLOCKED);
+}
+
+TEST_F(CollectorRuns, AFeedInThePrivateNetworkIsNotFetched) {
+  test::FakeWeb secret;
+  Start();
+  replica_->Create(Feed("inside", secret.server().Url("/feed")));
+  replica_->Create(Feed("metadata", "http://169.254.169.254/latest/meta-data"));
+  EXPECT_EQ(replica_->Runs("inside", 1)[0].outcome(), v1::RUN_OUTCOME_BLOCKED);
+  EXPECT_EQ(replica_->Runs("metadata", 1)[0].outcome(), v1::RUN_OUTCOME_BLOCKED);
+  EXPECT_EQ(secret.server().connections(), 0U);
+}
+
+TEST_F(CollectorRuns, PicturesAreLookedForOncePerPageAndTenAtATime) {
+  test::FakeWeb slow(20'000, std::chrono::milliseconds(30));
+  test::FakeNaver naver(40, slow.address());
+  AddCredential("naver", naver.server().Url("/v1/search/news.json"));
+  Allow(slow.address());
+  Start();
+  v1::Source source = Naver("pictures");
+  source.set_skip_images(false);
+  replica_->Create(source);
+  const v1::Run run = replica_->Runs("pictures", 1)[0];
+  EXPECT_EQ(run.new_items(), 40);
+  EXPECT_EQ(run.fetched_pages(), 40);
+  EXPECT_EQ(run.found_images(), 20);
+  EXPECT_LE(slow.server().most_at_once(), 10U);
+  EXPECT_GE(slow.server().most_at_once(), 2U);
+  std::set<std::string> paths;
+  for (const test::FakeRequest& request : slow.server().requests()) paths.insert(request.path);
+  EXPECT_EQ(paths.size(), slow.server().requests().size());
+  EXPECT_EQ(replica_->RunNow("pictures").fetched_pages(), 0);
+  v1::ListItemsRequest list;
+  int with = 0;
+  const v1::ListItemsResponse listed = replica_->Call(&Stub::ListItems, list);
+  for (const v1::Item& item : listed.items()) {
+    if (item.image_url().empty()) continue;
+    ++with;
+    EXPECT_THAT(item.image_url(), HasSubstr(".jpg?a=1&b=2"));
+  }
+  EXPECT_EQ(with, 20);
+}
+
+TEST_F(CollectorRuns, AreWatchedOnceEachAndResumed) {
+  Start();
+  const auto open = [&](grpc::ClientContext& context, const std::string& token) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    v1::WatchRunsRequest request;
+    request.set_source_id("feed");
+    request.set_resume_token(token);
+    return replica_->stub().WatchRuns(&context, request);
+  };
+  std::vector<std::string> seen;
+  std::string token;
+  {
+    grpc::ClientContext context;
+    const auto reader = open(context, "");
+    v1::WatchRunsResponse response;
+    ASSERT_TRUE(reader->Read(&response));
+    EXPECT_FALSE(response.has_run());
+    replica_->Create(Feed("other", web_.server().Url("/feed")));
+    replica_->Create(Feed("feed", web_.server().Url("/feed")));
+    ASSERT_TRUE(reader->Read(&response));
+    EXPECT_EQ(response.run().source_id(), "feed");
+    seen.push_back(response.run().id());
+    token = response.resume_token();
+    context.TryCancel();
+    reader->Finish();
+  }
+  const std::string second = replica_->RunNow("feed").id();
+  grpc::ClientContext context;
+  const auto reader = open(context, token);
+  v1::WatchRunsResponse response;
+  ASSERT_TRUE(reader->Read(&response));
+  ASSERT_TRUE(reader->Read(&response));
+  EXPECT_EQ(response.run().id(), second);
+  EXPECT_NE(second, seen[0]);
+  context.TryCancel();
+  reader->Finish();
+  grpc::ClientContext bad;
+  const auto refused = open(bad, "x");
+  EXPECT_FALSE(refused->Read(&response));
+  EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(CollectorRuns, ACredentialThatIsNotConfiguredIsAnErrorOfTheRun) {
+  Start();
+  replica_->Create(Naver("none", "other"));
+  const v1::Run run = replica_->Runs("none", 1)[0];
+  EXPECT_EQ(run.outcome(), v1::RUN_OUTCOME_AUTH);
+  EXPECT_THAT(run.code(), HasSubstr("credential"));
+}
+
+TEST_F(CollectorRuns, OfThreeReplicasOneRunsTheSourcesAndIsReplaced) {
+  test::FakeNaver naver(3);
+  AddCredential("naver", naver.server().Url("/v1/search/news.json"));
+  Start();
+  Replica second(url_, config_);
+  Replica third(url_, config_);
+  for (int i = 0; i < 5; ++i) replica_->Create(Naver("s" + std::to_string(i)));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(second.Runs("s" + std::to_string(i), 1).size(), 1U);
+  EXPECT_EQ(naver.server().requests().size(), 5U);
+  const auto leads = [](Replica& replica) {
+    return replica.platform().metrics().Render().find("\nwinnow_collector_leads 1") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(leads(*replica_));
+  EXPECT_FALSE(leads(second) || leads(third));
+  replica_->Stop();
+  EXPECT_TRUE(test::Eventually([&] { return leads(second) != leads(third); }));
+  EXPECT_EQ(second.RunNow("s0").outcome(), v1::RUN_OUTCOME_OK);
+  EXPECT_EQ(second.ItemCount(), 3);
+}
+
+}  // namespace
+}  // namespace winnow::collector
