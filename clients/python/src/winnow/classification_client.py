@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from winnow import ingest, paging
 from winnow.classification.v1 import classification_pb2, classification_service_pb2
-from winnow.classification.v1.classification_service_pb2_grpc import ClassificationServiceStub
-from winnow.connection import Connection
+from winnow.classification_people import (
+    ClassificationPeople,
+)
 from winnow.errors import WinnowError, from_status
 
-Appeal = classification_service_pb2.Appeal
-AuditEntry = classification_service_pb2.AuditEntry
+ExportClassificationsResponse = classification_service_pb2.ExportClassificationsResponse
+WatchClassificationsResponse = classification_service_pb2.WatchClassificationsResponse
 Classification = classification_pb2.Classification
 ClassifyTextsResponse = classification_service_pb2.ClassifyTextsResponse
 CommentStatus = classification_pb2.CommentStatus
-CommentPolicy = classification_pb2.Policy
 CompareRunsResponse = classification_service_pb2.CompareRunsResponse
 ImportCommentsResponse = classification_service_pb2.ImportCommentsResponse
 IngestVerdictsRequest = classification_service_pb2.IngestVerdictsRequest
@@ -27,12 +27,8 @@ Verdict = classification_service_pb2.Verdict
 PART_BYTES = 8 << 20
 
 
-class ClassificationClient:
+class ClassificationClient(ClassificationPeople):
     """Typed calls of winnow.classification.v1.ClassificationService."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._stub = ClassificationServiceStub(connection.channel)
 
     def import_comments(
         self,
@@ -244,56 +240,6 @@ class ClassificationClient:
         response = self._connection.unary(self._stub.CountClassifications, request, timeout=timeout)
         return response.counts
 
-    def override_classification(
-        self,
-        video_id: str,
-        comment_id: str,
-        status: CommentStatus.ValueType,
-        *,
-        reason: str = "",
-        actor: str = "",
-        note: str = "",
-        namespace: str = "",
-        timeout: float | None = None,
-    ) -> Classification:
-        """Sets what a person says a comment is, above all runs. Safe to repeat."""
-        request = classification_service_pb2.OverrideClassificationRequest(
-            namespace=namespace,
-            video_id=video_id,
-            comment_id=comment_id,
-            status=status,
-            reason=reason,
-            actor=actor,
-            note=note,
-        )
-        response = self._connection.unary(
-            self._stub.OverrideClassification, request, timeout=timeout
-        )
-        return response.classification
-
-    def undo_override(
-        self,
-        video_id: str,
-        comment_id: str = "",
-        *,
-        bulk_id: int = 0,
-        actor: str = "",
-        note: str = "",
-        namespace: str = "",
-        timeout: float | None = None,
-    ) -> int:
-        """Takes back one override, or those of a bulk; answers how many. Safe to repeat."""
-        request = classification_service_pb2.UndoOverrideRequest(
-            namespace=namespace,
-            video_id=video_id,
-            comment_id=comment_id,
-            bulk_id=bulk_id,
-            actor=actor,
-            note=note,
-        )
-        response = self._connection.unary(self._stub.UndoOverride, request, timeout=timeout)
-        return response.undone_count
-
     def classify_texts(
         self,
         texts: Sequence[str],
@@ -309,50 +255,42 @@ class ClassificationClient:
         )
         return self._connection.unary(self._stub.ClassifyTexts, request, timeout=timeout)
 
-    def get_policy(
+    def watch_run(self, run_id: int, *, timeout: float | None = None) -> Iterator[Run]:
+        """A run at each change of it, the last when it ended or paused."""
+        request = classification_service_pb2.WatchRunRequest(run_id=run_id)
+        for response in self._connection.watch(self._stub.WatchRun, request, timeout=timeout):
+            yield response.run
+
+    def watch_classifications(
         self,
-        name: str = "",
+        video_id: str = "",
         *,
-        version: int = 0,
+        resume_token: str = "",
         namespace: str = "",
         timeout: float | None = None,
-    ) -> CommentPolicy:
-        """A version of a policy; 0 is the newest."""
-        request = classification_service_pb2.GetPolicyRequest(
-            namespace=namespace, name=name, version=version
+    ) -> Iterator[WatchClassificationsResponse]:
+        """What changes verdicts; the first answer carries only the token to go on from."""
+        request = classification_service_pb2.WatchClassificationsRequest(
+            namespace=namespace, video_id=video_id, resume_token=resume_token
         )
-        return self._connection.unary(self._stub.GetPolicy, request, timeout=timeout).policy
+        return self._connection.watch(self._stub.WatchClassifications, request, timeout=timeout)
 
-    def update_policy(
-        self,
-        policy: CommentPolicy,
-        *,
-        actor: str = "",
-        note: str = "",
-        namespace: str = "",
-        timeout: float | None = None,
-    ) -> CommentPolicy:
-        """Writes the next version. Raises Aborted when another was written meanwhile."""
-        request = classification_service_pb2.UpdatePolicyRequest(
-            namespace=namespace, policy=policy, actor=actor, note=note
+    def export_classifications(
+        self, video_id: str, *, namespace: str = "", timeout: float | None = None
+    ) -> Iterator[str]:
+        """NDJSON lines of a video's verdicts, all of one run, to the last comment."""
+        request = classification_service_pb2.ExportClassificationsRequest(
+            namespace=namespace, video_id=video_id
         )
-        return self._connection.unary(
-            self._stub.UpdatePolicy, request, timeout=timeout, idempotent=False
-        ).policy
-
-    def audit_entries(
-        self, video_id: str = "", *, namespace: str = "", timeout: float | None = None
-    ) -> Iterator[AuditEntry]:
-        """Who changed what, newest first."""
-
-        def fetch(page_token: str) -> tuple[Sequence[AuditEntry], str]:
-            request = classification_service_pb2.ListAuditEntriesRequest(
-                namespace=namespace, video_id=video_id, page_token=page_token
+        done = False
+        while not done:
+            answers = self._connection.watch(
+                self._stub.ExportClassifications, request, timeout=timeout
             )
-            page = self._connection.unary(self._stub.ListAuditEntries, request, timeout=timeout)
-            return page.entries, page.next_page_token
-
-        return paging.iterate(fetch)
+            for response in answers:
+                yield from response.ndjson.splitlines()
+                request.resume_token = response.resume_token
+                done = response.done
 
     def delete_video(
         self, video_id: str, *, namespace: str = "", timeout: float | None = None
