@@ -35,6 +35,7 @@ struct ClassifyOptions {
   int count = 20;
   int64_t run = 0;
   int64_t base = 0;
+  int64_t budget = 0;
   bool activate = false;
   bool json = false;
 };
@@ -197,6 +198,7 @@ int RunImport(const ClassifyOptions& options, const Interrupt& interrupt) {
   request.set_classifier(options.classifier);
   request.set_policy(options.policy);
   request.set_activate(true);
+  request.set_budget_micros(options.budget);
   const auto started = Call(*remote, *stub, &Stub::StartRun, request);
   if (!started.ok()) return Fail(started.status());
   return WatchToItsEnd(*remote, *stub, started->run().id(), options.json, interrupt);
@@ -298,6 +300,9 @@ void AddClassifyCommands(CLI::App& app, Command& chosen) {
   import->add_option("--video", options->video, "the video")->required();
   import->add_option("--classifier", options->classifier, "embedded (default) or llm");
   import->add_option("--policy", options->policy, "policy (default: \"default\")");
+  import
+      ->add_option("--budget", options->budget, "most the run may cost, in millionths; 0: no limit")
+      ->check(CLI::NonNegativeNumber);
 
   options = std::make_shared<ClassifyOptions>();
   AddVerb(*group, chosen, "watch", "follow a run to its end", options, RunWatch)

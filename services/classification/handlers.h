@@ -27,6 +27,7 @@ class Handlers {
     std::function<StatusOr<std::string>(Deadline, const std::string& key)> read_redis;
     std::function<void()> run_started = [] {};  // wakes the workers
     std::function<void(const VideoKey&)> video_changed = [](const VideoKey&) {};
+    std::function<void(int64_t run)> run_activated = [](int64_t) {};
     std::function<void(const VideoKey&)> video_deleted = [](const VideoKey&) {};
   };
   Handlers(Store& store, Policies& policies, Watches& watches, VerdictMetrics& metrics,
@@ -67,13 +68,13 @@ class Handlers {
   StatusOr<std::vector<v1::IngestVerdictsResponse>> IngestVerdicts(
       const rpc::CallContext& call, std::span<const v1::IngestVerdictsRequest> requests);
   Status WatchRun(const rpc::CallContext& call, const v1::WatchRunRequest& request,
-                  rpc::Subscriber<v1::WatchRunResponse> subscriber);
+                  const rpc::Subscriber<v1::WatchRunResponse>& subscriber);
   Status WatchClassifications(const rpc::CallContext& call,
                               const v1::WatchClassificationsRequest& request,
-                              rpc::Subscriber<v1::WatchClassificationsResponse> subscriber);
-  Status ExportClassifications(const rpc::CallContext& call,
-                               const v1::ExportClassificationsRequest& request,
-                               rpc::Subscriber<v1::ExportClassificationsResponse> subscriber);
+                              const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber);
+  Status ExportClassifications(
+      const rpc::CallContext& call, const v1::ExportClassificationsRequest& request,
+      const rpc::Subscriber<v1::ExportClassificationsResponse>& subscriber);
 
  private:
   StatusOr<v1::ImportCommentsResponse> Import(const rpc::CallContext& call, const VideoKey& key,

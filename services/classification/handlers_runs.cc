@@ -125,6 +125,7 @@ StatusOr<v1::ActivateRunResponse> Handlers::ActivateRun(const rpc::CallContext& 
       const Run active,
       store_.ActivateRun(call.deadline, run.id, decider->policy().max_failed_share, call.caller));
   options_.video_changed(run.video);
+  options_.run_activated(run.id);
   v1::ActivateRunResponse response;
   *response.mutable_run() = ToProto(active);
   return response;
@@ -135,6 +136,7 @@ StatusOr<v1::RollbackRunResponse> Handlers::RollbackRun(const rpc::CallContext& 
   WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
   WINNOW_ASSIGN_OR_RETURN(const Run run, store_.RollbackRun(call.deadline, key, call.caller));
   options_.video_changed(key);
+  options_.run_activated(run.id);
   v1::RollbackRunResponse response;
   *response.mutable_run() = ToProto(run);
   return response;

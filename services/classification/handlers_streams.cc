@@ -58,7 +58,7 @@ bool SendChanges(Store& store, ChangeCursor& at,
 }  // namespace
 
 Status Handlers::WatchRun(const rpc::CallContext& call, const v1::WatchRunRequest& request,
-                          rpc::Subscriber<v1::WatchRunResponse> subscriber) {
+                          const rpc::Subscriber<v1::WatchRunResponse>& subscriber) {
   WINNOW_RETURN_IF_ERROR(store_.GetRun(call.deadline, request.run_id()).status());
   watches_.Add([this, id = request.run_id(), subscriber, last = std::string()]() mutable {
     if (subscriber.Ended()) return false;
@@ -81,7 +81,7 @@ Status Handlers::WatchRun(const rpc::CallContext& call, const v1::WatchRunReques
 
 Status Handlers::WatchClassifications(
     const rpc::CallContext& call, const v1::WatchClassificationsRequest& request,
-    rpc::Subscriber<v1::WatchClassificationsResponse> subscriber) {
+    const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber) {
   Violations violations;
   ChangeCursor at;
   at.ns = ToNamespace(request.namespace_(), violations);
@@ -108,7 +108,7 @@ Status Handlers::WatchClassifications(
 
 Status Handlers::ExportClassifications(
     const rpc::CallContext& call, const v1::ExportClassificationsRequest& request,
-    rpc::Subscriber<v1::ExportClassificationsResponse> subscriber) {
+    const rpc::Subscriber<v1::ExportClassificationsResponse>& subscriber) {
   WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
   const uint64_t filter = Hash64(key.ns + "/" + key.video_id);
   int64_t run = 0;

@@ -26,6 +26,7 @@ enum class Failure {
   kDeadline = 9,
   kBudget = 10
 };
+inline constexpr size_t kFailures = 11;
 enum class RunState {
   kNone = 0,
   kPending = 1,

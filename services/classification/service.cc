@@ -1,6 +1,7 @@
 #include "services/classification/service.h"
 
 #include "services/classification/handlers.h"
+#include "services/classification/service_llm.h"
 #include "services/classification/worker.h"
 #include "services/classification/worker_projection.h"
 #include "services/platform/grpc/binder.h"
@@ -133,24 +134,36 @@ struct State {
                        ? nullptr
                        : std::make_unique<Projection>(store, *platform.redis, platform.clock,
                                                       platform.metrics)),
+        llm_status(MakeLlm(platform)),
         worker(store, policies, metrics, WorkerOptions(platform)),
         handlers(store, policies, watches, metrics, HandlerOptions()),
         service(platform.runtime, handlers) {}
 
+  Status MakeLlm(Platform& platform) {
+    auto made = MakeLlmClassifier(platform.config.classification().llm(), platform.metrics);
+    if (made.ok()) llm = *std::move(made);
+    return made.status();
+  }
   Worker::Options WorkerOptions(Platform& platform) {
     Worker::Options options;
     options.name = NewUuidV7(platform.clock.Now());
     options.classifiers = {{"embedded", std::make_shared<EmbeddedClassifier>()}};
+    if (llm != nullptr) options.classifiers["llm"] = llm;
     options.video_changed = [this](const VideoKey&) { Changed(); };
     options.video_deleted = [this](const VideoKey& video) { Deleted(video); };
     return options;
   }
   Handlers::Options HandlerOptions() {
     Handlers::Options options;
+    if (llm != nullptr) {
+      options.classifiers.emplace_back("llm");
+      options.llm_model = llm->model();
+    }
     options.read_redis = [this](Deadline deadline, const std::string& key) {
       return ReadRedis(deadline, key);
     };
     options.run_started = [this] { worker.Wake(); };
+    options.run_activated = [this](int64_t run) { worker.Activated(run); };
     options.video_changed = [this](const VideoKey&) { Changed(); };
     options.video_deleted = [this](const VideoKey& video) { Deleted(video); };
     return options;
@@ -176,6 +189,8 @@ struct State {
   Policies policies;
   Watches watches;
   std::unique_ptr<Projection> projection;  // null: no Redis
+  std::shared_ptr<LlmClassifier> llm;      // null: there is none
+  Status llm_status;                       // of its making, told at the start
   Worker worker;
   Handlers handlers;
   Service service;
@@ -191,6 +206,7 @@ rpc::Target MakeClassificationTarget(Platform& platform) {
   target.grpc_service = &state->service;
   target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
   target.start = [state = state.get()](rpc::Peers&) {
+    WINNOW_RETURN_IF_ERROR(state->llm_status);
     state->watches.Start();
     if (state->projection != nullptr) state->projection->Start();
     state->worker.Start();

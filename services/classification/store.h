@@ -50,6 +50,13 @@ struct CommentOutcome {
   Outcome outcome;
 };
 
+// What a call cost for which cost was reserved.
+struct Settlement {
+  int64_t reservation = 0;  // 0: there was no call
+  int64_t calls = 0;
+  int64_t cost_micros = 0;
+};
+
 struct Written {
   int64_t written = 0;
   int64_t known = 0;
@@ -168,21 +175,35 @@ class Store {
   // Input of the run without an outcome, after the comment `after`, by number.
   StatusOr<std::vector<Comment>> ReadResidue(Deadline deadline, const Lease& lease, int64_t after,
                                              int count);
-  // What another run of the video said of the same text by the same model and policy, by comment.
-  StatusOr<std::vector<CommentOutcome>> Reusable(Deadline deadline, const Lease& lease,
-                                                 std::span<const Comment> comments);
+  // What was said of the same texts under `cache_name`, by comment.
+  StatusOr<std::vector<CommentOutcome>> ReadCache(Deadline deadline, const std::string& cache_name,
+                                                  std::span<const Comment> comments);
+  // Drops, of verdicts kept longer than videos are, at most `limit`; answers how many.
+  StatusOr<int64_t> SweepCache(Deadline deadline, int limit);
+  // Sets cost aside that a call may cause; 0: the budget of the run does not hold it.
+  // FAILED_PRECONDITION when the lease is lost.
+  StatusOr<int64_t> ReserveCost(Deadline deadline, const Lease& lease, int64_t micros);
   // FAILED_PRECONDITION when it is lost.
   Status ExtendLease(Deadline deadline, const Lease& lease);
-  // Writes outcomes under the lease, extends it and adds to cost. FAILED_PRECONDITION when the
-  // lease is lost or the run ended: drop it.
+  // Writes outcomes under the lease, extends it and settles a reservation, once; the verdicts are
+  // kept under `cache_name` unless it is empty. FAILED_PRECONDITION when the lease is lost or the
+  // run ended: drop it.
   StatusOr<Written> WriteOutcomes(Deadline deadline, const Lease& lease,
-                                  std::span<const CommentOutcome> outcomes, int64_t calls,
-                                  int64_t cost_micros);
+                                  std::span<const CommentOutcome> outcomes,
+                                  const Settlement& settlement = {},
+                                  const std::string& cache_name = "");
   Status PauseRun(Deadline deadline, const Lease& lease, Failure reason);
   Status ReleaseRun(Deadline deadline, const Lease& lease);
   // Of an external agent. FAILED_PRECONDITION unless the run is external and not ended.
   StatusOr<Written> IngestOutcomes(Deadline deadline, int64_t run,
                                    std::span<const CommentOutcome> outcomes);
+  struct Agreement {
+    int64_t same = 0;
+    int64_t different = 0;
+  };
+  // How many comments a run and the one before it judge alike, by their own verdicts; none when
+  // the run is not active any more.
+  StatusOr<Agreement> CompareActive(Deadline deadline, int64_t run);
   StatusOr<Comparison> CompareRuns(Deadline deadline, int64_t run, int64_t base,
                                    const std::string& after, int count, bool with_matrix);
 

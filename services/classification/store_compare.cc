@@ -20,7 +20,23 @@ constexpr pg::Statement kChanges{
     "WHERE c.video = $1 AND c.id > $4 AND coalesce(a.status, 0) <> coalesce(b.status, 0) "
     "ORDER BY c.id LIMIT $5"};
 
+constexpr pg::Statement kAgreement{
+    "classification.compare_active",
+    "SELECT count(*) FILTER (WHERE a.status = b.status), "
+    "count(*) FILTER (WHERE a.status <> b.status) FROM classification.videos w "
+    "JOIN classification.verdicts a ON a.run = w.active_run "
+    "JOIN classification.verdicts b ON b.run = w.previous_run AND b.comment = a.comment "
+    "WHERE w.number = (SELECT video FROM classification.runs WHERE id = $1) "
+    "AND w.active_run = $1"};
+
 }  // namespace
+
+StatusOr<Store::Agreement> Store::CompareActive(Deadline deadline, int64_t run) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Agreement> {
+    const pqxx::row row = session.Execute(kAgreement, run)[0];
+    return Agreement{row[0].as<int64_t>(), row[1].as<int64_t>()};
+  });
+}
 
 StatusOr<Comparison> Store::CompareRuns(Deadline deadline, int64_t run, int64_t base,
                                         const std::string& after, int count, bool with_matrix) {

@@ -13,12 +13,28 @@ VerdictMetrics::VerdictMetrics(Metrics& metrics)
                                 "Calls of a remote model that runs made.")),
       cost_(metrics.GetCounter("winnow_classification_cost_micros_total",
                                "Cost of those calls, in millionths of the currency.")),
+      cache_hits_(metrics.GetCounter("winnow_classification_cache_total",
+                                     "Comments that a costly model was to judge, by whether it had "
+                                     "judged the text before.",
+                                     {{"outcome", "hit"}})),
+      cache_misses_(metrics.GetCounter("winnow_classification_cache_total",
+                                       "Comments that a costly model was to judge, by whether it "
+                                       "had judged the text before.",
+                                       {{"outcome", "miss"}})),
       disagreements_(metrics.GetCounter("winnow_classification_overrides_total",
                                         "Overrides, by whether the run agreed.",
                                         {{"agrees", "false"}})),
       agreements_(metrics.GetCounter("winnow_classification_overrides_total",
                                      "Overrides, by whether the run agreed.",
                                      {{"agrees", "true"}})),
+      same_(metrics.GetCounter("winnow_classification_runs_compared_total",
+                               "Comments of runs that became active, by whether the run before "
+                               "judged them alike.",
+                               {{"agrees", "true"}})),
+      different_(metrics.GetCounter("winnow_classification_runs_compared_total",
+                                    "Comments of runs that became active, by whether the run "
+                                    "before judged them alike.",
+                                    {{"agrees", "false"}})),
       created_(metrics.GetCounter("winnow_classification_comments_total", "Imported comments.",
                                   {{"outcome", "created"}})),
       updated_(metrics.GetCounter("winnow_classification_comments_total", "Imported comments.",
@@ -63,6 +79,16 @@ void VerdictMetrics::Count(const Outcome& outcome) {
 void VerdictMetrics::CountCost(int64_t calls, int64_t micros) {
   calls_.Increment(static_cast<double>(calls));
   cost_.Increment(static_cast<double>(micros));
+}
+
+void VerdictMetrics::CountCache(size_t hits, size_t misses) {
+  cache_hits_.Increment(static_cast<double>(hits));
+  cache_misses_.Increment(static_cast<double>(misses));
+}
+
+void VerdictMetrics::CountAgreement(int64_t same, int64_t different) {
+  same_.Increment(static_cast<double>(same));
+  different_.Increment(static_cast<double>(different));
 }
 
 void VerdictMetrics::CountOverrides(int64_t changed, int64_t same) {

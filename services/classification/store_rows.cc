@@ -180,6 +180,10 @@ StatusOr<LockedRun> LockRun(pg::Session& session, int64_t run, Lock lock) {
   const pg::Statement& statement = lock == Lock::kShare ? kShareByNumber : kLockByNumber;
   session.Execute(statement, video[0][0].as<int64_t>());
   session.Execute(kLockRunRow, run);
+  return ReadLease(session, run);
+}
+
+StatusOr<LockedRun> ReadLease(pg::Session& session, int64_t run) {
   const pqxx::result rows = session.Execute(kReadRun, run);
   if (rows.empty()) return NotFound("run", std::to_string(run));
   const pqxx::row row = rows[0];

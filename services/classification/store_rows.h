@@ -41,6 +41,8 @@ struct LockedRun {
 };
 StatusOr<LockedRun> LockRun(pg::Session& session, int64_t run, Lock lock);
 Run ReadRun(pg::Session& session, int64_t run);
+// The run whose row the transaction holds already: no lock of its video, which would come too late.
+StatusOr<LockedRun> ReadLease(pg::Session& session, int64_t run);
 
 std::vector<FoundComment> Find(pg::Session& session, int64_t video,
                                std::span<const std::string> ids);
@@ -49,6 +51,13 @@ std::vector<FoundComment> Find(pg::Session& session, int64_t video,
 // counts, the end of the run.
 Written WriteRows(pg::Session& session, const LockedRun& run,
                   std::span<const CommentOutcome> outcomes, Time now);
+
+// Cost of calls: what is set aside for them, and what becomes of it.
+void Settle(pg::Session& session, int64_t run, const Settlement& settlement);
+// Calls whose end nobody told are paid for: their caller died.
+void ChargeReservations(pg::Session& session, int64_t run);
+void PutCache(pg::Session& session, const std::string& cache_name,
+              std::span<const CommentOutcome> outcomes, Time now);
 
 void AddAudit(pg::Session& session, const std::string& ns, const AuditEntry& entry, Time now);
 

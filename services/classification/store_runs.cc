@@ -75,8 +75,8 @@ constexpr pg::Statement kLease{
     "ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id"};
 constexpr pg::Statement kExtend{
     "classification.extend_lease",
-    "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds', "
-    "calls = calls + $2, cost_micros = cost_micros + $3 WHERE id = $1"};
+    "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds' "
+    "WHERE id = $1"};
 constexpr pg::Statement kRelease{
     "classification.release_lease",
     "UPDATE classification.runs SET lease_until = NULL WHERE id = $1 AND lease_epoch = $2"};
@@ -88,15 +88,6 @@ constexpr pg::Statement kResidue{
     "WHERE c.video = $1 AND c.number > $3 AND c.number <= $4 "
     "AND v.status IS NULL AND coalesce(v.failure, 0) = 0 ORDER BY c.number LIMIT $5"};
 
-constexpr pg::Statement kReusable{
-    "classification.reusable",
-    "SELECT u.comment, u.hash, v.status, v.source, v.score, v.reason "
-    "FROM unnest($5::bigint[], $6::bigint[]) AS u(comment, hash) CROSS JOIN LATERAL "
-    "(SELECT x.status, x.source, x.score, x.reason FROM classification.runs r "
-    " CROSS JOIN LATERAL (SELECT y.status, y.source, y.score, y.reason, y.content_hash "
-    "   FROM classification.verdicts y WHERE y.run = r.id AND y.comment = u.comment LIMIT 1) x "
-    " WHERE r.video = $1 AND r.model = $2 AND r.policy = $3 AND r.policy_version = $4 "
-    " AND x.status IS NOT NULL AND x.content_hash = u.hash ORDER BY r.id DESC LIMIT 1) v"};
 constexpr pg::Statement kExtendOnly{
     "classification.extend_lease_only",
     "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds' "
@@ -273,8 +264,8 @@ StatusOr<std::optional<Lease>> Store::LeaseRun(Deadline deadline, const std::str
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<std::optional<Lease>> {
     const pqxx::result taken = session.Execute(kLease, owner, names);
     if (taken.empty()) return std::optional<Lease>();
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun run,
-                            LockRun(session, taken[0][0].as<int64_t>(), Lock::kShare));
+    ChargeReservations(session, taken[0][0].as<int64_t>());
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun run, ReadLease(session, taken[0][0].as<int64_t>()));
     return std::optional<Lease>(Lease{run.run, run.video, run.epoch, run.input_high});
   });
 }
@@ -296,29 +287,6 @@ StatusOr<std::vector<Comment>> Store::ReadResidue(Deadline deadline, const Lease
   });
 }
 
-StatusOr<std::vector<CommentOutcome>> Store::Reusable(Deadline deadline, const Lease& lease,
-                                                      std::span<const Comment> comments) {
-  pg::Array numbers, hashes;
-  for (const Comment& comment : comments) {
-    numbers.Add(comment.number);
-    hashes.Add(static_cast<int64_t>(comment.content_hash));
-  }
-  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<CommentOutcome>> {
-    std::vector<CommentOutcome> outcomes;
-    const Run& run = lease.run;
-    for (const pqxx::row& row : session.Execute(kReusable, lease.video, run.model, run.policy,
-                                                run.policy_version, numbers, hashes)) {
-      CommentOutcome one{row[0].as<int64_t>(), static_cast<uint64_t>(row[1].as<int64_t>()), {}};
-      one.outcome.status = static_cast<CommentStatus>(row[2].as<int>());
-      one.outcome.source = static_cast<Source>(row[3].as<int>());
-      one.outcome.score = row[4].as<float>();
-      one.outcome.reason = row[5].as<std::string>();
-      outcomes.push_back(std::move(one));
-    }
-    return outcomes;
-  });
-}
-
 Status Store::ExtendLease(Deadline deadline, const Lease& lease) {
   return writes_.Read(deadline, [&](pg::Session& session) -> Status {
     if (session.Execute(kExtendOnly, lease.run.id, lease.epoch).affected_rows() == 1) {
@@ -329,13 +297,16 @@ Status Store::ExtendLease(Deadline deadline, const Lease& lease) {
 }
 
 StatusOr<Written> Store::WriteOutcomes(Deadline deadline, const Lease& lease,
-                                       std::span<const CommentOutcome> outcomes, int64_t calls,
-                                       int64_t cost_micros) {
+                                       std::span<const CommentOutcome> outcomes,
+                                       const Settlement& settlement,
+                                       const std::string& cache_name) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Written> {
     WINNOW_ASSIGN_OR_RETURN(const LockedRun run, LockRun(session, lease.run.id, Lock::kShare));
     WINNOW_RETURN_IF_ERROR(CheckLease(run, lease));
-    session.Execute(kExtend, lease.run.id, calls, cost_micros);
+    session.Execute(kExtend, lease.run.id);
+    Settle(session, lease.run.id, settlement);
+    if (!cache_name.empty()) PutCache(session, cache_name, outcomes, now);
     return WriteRows(session, run, outcomes, now);
   });
 }

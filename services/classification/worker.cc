@@ -1,5 +1,6 @@
 #include "services/classification/worker.h"
 
+#include <atomic>
 #include <set>
 
 #include "services/platform/log.h"
@@ -8,21 +9,35 @@ namespace winnow::classification {
 namespace {
 
 constexpr std::chrono::seconds kStepTime(20);
-constexpr std::chrono::minutes kSweepTime(5);
 constexpr std::chrono::seconds kBeat(10);  // a third of a lease
-constexpr int kSweepBatch = 100;
+constexpr std::chrono::milliseconds kBetweenTries(500);
+constexpr int kTries = 6;
 
 Deadline In(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
 }  // namespace
 
+struct Worker::Working {
+  Lane& lane;
+  const Lease& lease;
+  const Decider& decider;
+  const std::string cache_name;
+  int64_t after = 0;  // comments up to this number were seen
+  std::atomic<bool> done = false;
+};
+
 Worker::Worker(Store& store, Policies& policies, VerdictMetrics& metrics, Options options)
     : store_(store), policies_(policies), metrics_(metrics), options_(std::move(options)) {
-  for (const auto& [name, classifier] : options_.classifiers) names_.push_back(name);
+  for (const auto& [name, classifier] : options_.classifiers) {
+    lanes_.push_back(std::make_unique<Lane>(Lane{{name}, classifier, std::nullopt, false}));
+  }
 }
 
 void Worker::Start() {
-  threads_.emplace_back([this] { Loop(); });
+  for (const auto& lane : lanes_) {
+    threads_.emplace_back([this, lane = lane.get()] { LaneLoop(*lane); });
+  }
+  threads_.emplace_back([this] { ActivateLoop(); });
   threads_.emplace_back([this] { SweepLoop(); });
   threads_.emplace_back([this] { BeatLoop(); });
 }
@@ -40,7 +55,7 @@ void Worker::Stop() {
 void Worker::Wake() {
   {
     const std::lock_guard lock(mutex_);
-    woken_ = true;
+    ++wakes_;
   }
   changed_.notify_all();
 }
@@ -50,193 +65,172 @@ bool Worker::stopping() const {
   return stopping_;
 }
 
-bool Worker::WaitFor(std::chrono::milliseconds time) {
+bool Worker::WaitFor(std::chrono::milliseconds time, uint64_t& wakes) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [this] { return stopping_ || woken_; });
-  woken_ = false;
+  changed_.wait_for(lock, time, [&] { return stopping_ || wakes_ != wakes; });
+  wakes = wakes_;
   return !stopping_;
 }
 
-bool Worker::Pause(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, time, [this] { return stopping_; });
-}
-
-void Worker::Loop() {
+void Worker::LaneLoop(Lane& lane) {
+  uint64_t wakes = 0;
   while (!stopping()) {
-    ActivateComplete();
-    if (!WorkOnce() && !WaitFor(options_.poll)) return;
+    if (!WorkOnce(lane) && !WaitFor(options_.poll, wakes)) return;
   }
 }
 
-bool Worker::WorkOnce() {
-  const auto lease = store_.LeaseRun(In(kStepTime), options_.name, names_);
+void Worker::ActivateLoop() {
+  uint64_t wakes = 0;
+  do {
+    ActivateComplete();
+    CompareActivated();
+  } while (WaitFor(options_.poll, wakes));
+}
+
+bool Worker::WorkOnce(Lane& lane) {
+  const auto lease = store_.LeaseRun(In(kStepTime), options_.name, lane.name);
   if (!lease.ok()) {
     log::Warn("classification: no run can be leased", {{"error", lease.status().ToString()}});
     return false;
   }
   if (!*lease) return false;
-  Work(**lease);
-  return true;
-}
-
-void Worker::Work(const Lease& lease) {
-  const auto decider =
-      policies_.Get(In(kStepTime), lease.run.video.ns, lease.run.policy, lease.run.policy_version);
+  const Run& run = (*lease)->run;
+  const auto decider = policies_.Get(In(kStepTime), run.video.ns, run.policy, run.policy_version);
   Status status = decider.status();
-  Classifier& classifier = *options_.classifiers.at(lease.run.classifier);
-  int64_t after = 0;
-  int64_t spent = lease.run.cost_micros;
-  bool done = false;
-  SetLease(&lease);
-  while (status.ok() && !done && !stopping()) {
-    status = Step(lease, classifier, **decider, after, spent, done);
+  if (status.ok()) {
+    Working work{lane, **lease, **decider, lane.classifier->CacheName(**decider)};
+    SetLease(lane, &**lease);
+    status = WorkOn(work);
+    SetLease(lane, nullptr);
+    if (work.done) Wake();  // it may have to be activated
+    if (work.done && status.ok()) return true;
   }
-  SetLease(nullptr);
-  if (status.ok() && done) return;
   if (!status.ok()) {
     log::Warn("classification: a run is left for another try",
-              {{"run", lease.run.id}, {"error", status.ToString()}});
+              {{"run", run.id}, {"error", status.ToString()}});
   }
   // Stopping, or the store is away: whoever comes next goes on from the residue.
-  const Status released = store_.ReleaseRun(In(kStepTime), lease);
-  if (!released.ok()) {
-    log::Info("classification: a lease runs out by itself", {{"run", lease.run.id}});
+  if (!store_.ReleaseRun(In(kStepTime), **lease).ok()) {
+    log::Info("classification: a lease runs out by itself", {{"run", run.id}});
   }
-  if (!status.ok()) WaitFor(options_.poll);
+  return status.ok();
 }
 
-Status Worker::Step(const Lease& lease, Classifier& classifier, const Decider& decider,
-                    int64_t& after, int64_t& spent, bool& done) {
-  WINNOW_ASSIGN_OR_RETURN(
-      std::vector<Comment> comments,
-      store_.ReadResidue(In(kStepTime), lease, after, static_cast<int>(classifier.batch_size())));
-  if (classifier.costs() && !comments.empty()) {
-    const int64_t last = comments.back().number;
-    WINNOW_ASSIGN_OR_RETURN(done, TakeOver(lease, comments));
-    if (done) return OkStatus();
-    if (comments.empty()) {
-      after = last;
-      return OkStatus();
-    }
-  }
-  const int64_t left = lease.run.budget_micros == 0 ? -1 : lease.run.budget_micros - spent;
-  const Judged judged = classifier.Judge(decider, comments, left, [this] {
-    const std::lock_guard lock(mutex_);
-    return stopping_ || lost_;
-  });
-  std::vector<CommentOutcome> outcomes;
-  for (size_t i = 0; i < judged.outcomes.size(); ++i) {
-    const Outcome& outcome = judged.outcomes[i];
-    if (outcome.status == CommentStatus::kNone && outcome.failure == Failure::kNone) continue;
-    outcomes.push_back({comments[i].number, comments[i].content_hash, outcome});
-  }
-  WINNOW_ASSIGN_OR_RETURN(
-      const Written written,
-      store_.WriteOutcomes(In(kStepTime), lease, outcomes, judged.calls, judged.cost_micros));
-  for (const CommentOutcome& one : outcomes) metrics_.Count(one.outcome);
-  metrics_.CountCost(judged.calls, judged.cost_micros);
-  spent += judged.cost_micros;
-  if (!comments.empty()) after = outcomes.size() == comments.size() ? comments.back().number : 0;
-  if (written.complete) {
-    metrics_.RunEnded(RunState::kComplete);
-    done = true;
-    return OkStatus();
-  }
-  if (judged.pause != Failure::kNone) {
-    WINNOW_RETURN_IF_ERROR(store_.PauseRun(In(kStepTime), lease, judged.pause));
-    metrics_.RunEnded(RunState::kPaused);
-    log::Warn("classification: a run is paused",
-              {{"run", lease.run.id}, {"reason", NameOf(judged.pause)}});
-    done = true;
-    return OkStatus();
-  }
-  if (comments.empty() && after == 0) return Internal("a run without residue is not complete");
-  if (comments.empty()) after = 0;  // from the beginning, once
+Status Worker::WorkOn(Working& work) {
+  while (!work.done && IsWanted(work.lane)) WINNOW_RETURN_IF_ERROR(Step(work));
   return OkStatus();
 }
 
-StatusOr<bool> Worker::TakeOver(const Lease& lease, std::vector<Comment>& comments) {
+Status Worker::Step(Working& work) {
+  Classifier& classifier = *work.lane.classifier;
+  WINNOW_ASSIGN_OR_RETURN(std::vector<Comment> comments,
+                          store_.ReadResidue(In(kStepTime), work.lease, work.after,
+                                             static_cast<int>(classifier.batch_size())));
+  if (comments.empty()) {
+    if (work.after == 0) return Internal("a run without residue is not complete");
+    work.after = 0;  // once more from the beginning
+    return OkStatus();
+  }
+  work.after = comments.back().number;
+  WINNOW_RETURN_IF_ERROR(TakeFromCache(work, comments));
+  if (comments.empty()) return OkStatus();
+  const Task task{
+      work.decider, comments,
+      [&](const Delivery& delivery) { return Deliver(work, comments, delivery); },
+      [&](int64_t micros) { return store_.ReserveCost(In(kStepTime), work.lease, micros); },
+      [&] { return !IsWanted(work.lane); }};
+  WINNOW_ASSIGN_OR_RETURN(const Failure pause, classifier.Judge(task));
+  if (pause == Failure::kNone || work.done) return OkStatus();
+  return Pause(work, pause);
+}
+
+Status Worker::Deliver(Working& work, std::span<const Comment> comments, const Delivery& delivery) {
+  std::vector<CommentOutcome> outcomes;
+  outcomes.reserve(delivery.outcomes.size());
+  for (const auto& [index, outcome] : delivery.outcomes) {
+    outcomes.push_back({comments[index].number, comments[index].content_hash, outcome});
+  }
+  WINNOW_RETURN_IF_ERROR(Write(work, outcomes,
+                               {delivery.reservation, delivery.calls, delivery.cost_micros},
+                               work.cache_name));
+  for (const CommentOutcome& one : outcomes) metrics_.Count(one.outcome);
+  metrics_.CountCost(delivery.calls, delivery.cost_micros);
+  return OkStatus();
+}
+
+// What was paid for is not given up at the first trouble of the store; writing again changes
+// nothing that is written.
+Status Worker::Write(Working& work, std::span<const CommentOutcome> outcomes,
+                     const Settlement& cost, const std::string& cache_name) {
+  for (int tries = 1;; ++tries) {
+    const auto written =
+        store_.WriteOutcomes(In(kStepTime), work.lease, outcomes, cost, cache_name);
+    if (written.ok()) {
+      if (written->complete && !work.done.exchange(true)) metrics_.RunEnded(RunState::kComplete);
+      return OkStatus();
+    }
+    const bool passes = written.status().code() == StatusCode::kUnavailable ||
+                        written.status().code() == StatusCode::kAborted;
+    // A late answer of the commit before may have completed the run.
+    if (work.done) return OkStatus();
+    if (!passes || tries == kTries || cost.reservation == 0) return written.status();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kBetweenTries * tries, [this] { return stopping_; });
+  }
+}
+
+Status Worker::Pause(Working& work, Failure reason) {
+  WINNOW_RETURN_IF_ERROR(store_.PauseRun(In(kStepTime), work.lease, reason));
+  metrics_.RunEnded(RunState::kPaused);
+  log::Warn("classification: a run is paused",
+            {{"run", work.lease.run.id}, {"reason", NameOf(reason)}});
+  work.done = true;
+  return OkStatus();
+}
+
+Status Worker::TakeFromCache(Working& work, std::vector<Comment>& comments) {
+  if (work.cache_name.empty()) return OkStatus();
   WINNOW_ASSIGN_OR_RETURN(const std::vector<CommentOutcome> outcomes,
-                          store_.Reusable(In(kStepTime), lease, comments));
-  if (outcomes.empty()) return false;
-  WINNOW_ASSIGN_OR_RETURN(const Written written,
-                          store_.WriteOutcomes(In(kStepTime), lease, outcomes, 0, 0));
+                          store_.ReadCache(In(kStepTime), work.cache_name, comments));
+  metrics_.CountCache(outcomes.size(), comments.size() - outcomes.size());
+  if (outcomes.empty()) return OkStatus();
+  WINNOW_RETURN_IF_ERROR(Write(work, outcomes, {}, ""));
+  for (const CommentOutcome& one : outcomes) metrics_.Count(one.outcome);
   std::set<int64_t> taken;
   for (const CommentOutcome& one : outcomes) taken.insert(one.comment);
   std::erase_if(comments, [&](const Comment& one) { return taken.contains(one.number); });
-  if (written.complete) metrics_.RunEnded(RunState::kComplete);
-  return written.complete;
+  return OkStatus();
 }
 
-void Worker::SetLease(const Lease* lease) {
+void Worker::SetLease(Lane& lane, const Lease* lease) {
   const std::lock_guard lock(mutex_);
-  held_ = lease == nullptr ? std::nullopt : std::optional<Lease>(*lease);
-  lost_ = false;
+  lane.held = lease == nullptr ? std::nullopt : std::optional<Lease>(*lease);
+  lane.lost = false;
+}
+
+bool Worker::IsWanted(const Lane& lane) const {
+  const std::lock_guard lock(mutex_);
+  return !stopping_ && !lane.lost;
 }
 
 void Worker::BeatLoop() {
   for (;;) {
-    std::optional<Lease> held;
+    std::vector<std::pair<Lane*, Lease>> held;
     {
       std::unique_lock lock(mutex_);
       if (changed_.wait_for(lock, kBeat, [this] { return stopping_; })) return;
-      held = held_;
+      for (const auto& lane : lanes_) {
+        if (lane->held) held.emplace_back(lane.get(), *lane->held);
+      }
     }
-    if (!held || store_.ExtendLease(In(kBeat), *held).code() != StatusCode::kFailedPrecondition) {
-      continue;  // while the store is away, writing outcomes tells
+    for (const auto& [lane, lease] : held) {
+      const Status extended = store_.ExtendLease(In(kBeat), lease);
+      // While the store is away, writing outcomes tells.
+      if (extended.code() != StatusCode::kFailedPrecondition) continue;
+      const std::lock_guard lock(mutex_);
+      const bool same = lane->held && lane->held->run.id == lease.run.id;
+      if (same && lane->held->epoch == lease.epoch) lane->lost = true;
     }
-    const std::lock_guard lock(mutex_);
-    if (held_ && held_->run.id == held->run.id && held_->epoch == held->epoch) lost_ = true;
-  }
-}
-
-void Worker::ActivateComplete() {
-  const auto waiting = store_.RunsToActivate(In(kStepTime));
-  if (!waiting.ok()) return;  // LeaseRun tells why
-  for (const Run& run : *waiting) {
-    const auto decider = policies_.Get(In(kStepTime), run.video.ns, run.policy, run.policy_version);
-    if (!decider.ok()) continue;
-    const auto active =
-        store_.ActivateRun(In(kStepTime), run.id, (*decider)->policy().max_failed_share, "winnow");
-    if (active.ok()) {
-      options_.video_changed(run.video);
-      continue;
-    }
-    log::Warn("classification: a complete run stays aside",
-              {{"run", run.id}, {"error", active.status().ToString()}});
-    if (active.status().code() != StatusCode::kFailedPrecondition) continue;
-    const Status dropped = store_.DropActivation(In(kStepTime), run.id);
-    if (!dropped.ok()) log::Warn("classification: it will be tried again", {{"run", run.id}});
-  }
-}
-
-void Worker::SweepLoop() {
-  while (!stopping()) {
-    Sweep();
-    const Deadline next = In(options_.sweep);
-    while (std::chrono::steady_clock::now() < next) {
-      std::unique_lock lock(mutex_);
-      if (changed_.wait_until(lock, next, [this] { return stopping_; })) return;
-    }
-  }
-}
-
-void Worker::Sweep() {
-  const auto expired = store_.ExpiredVideos(In(kStepTime), kSweepBatch);
-  if (!expired.ok()) {
-    log::Warn("classification: no sweep now", {{"error", expired.status().ToString()}});
-    return;
-  }
-  for (const VideoKey& key : *expired) {
-    if (stopping()) return;
-    const auto deleted = store_.DeleteVideo(In(kSweepTime), key, "expiry");
-    if (!deleted.ok()) {
-      log::Warn("classification: an expired video stays", {{"error", deleted.status().ToString()}});
-      continue;
-    }
-    options_.video_deleted(key);
-    log::Info("classification: a video expired", {{"comments", *deleted}});
   }
 }
 

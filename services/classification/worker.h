@@ -36,39 +36,54 @@ class Worker {
   void Stop();
   // A run was started or completed: look now.
   void Wake();
-  // Passes time; false, at once, when the worker stops.
-  bool Pause(std::chrono::milliseconds time);
+  // A run became active: how it differs from the one before is counted.
+  void Activated(int64_t run);
 
  private:
-  void Loop();
+  // One run at a time of one classifier: a slow model holds up nobody else's runs.
+  struct Lane {
+    std::vector<std::string> name;  // of the classifier
+    std::shared_ptr<Classifier> classifier;
+    std::optional<Lease> held;
+    bool lost = false;  // the lease, since it was held
+  };
+  struct Working;  // a run that a lane works on
+
+  void LaneLoop(Lane& lane);
+  void ActivateLoop();
   void SweepLoop();
-  // Whether there was a run to work on.
-  bool WorkOnce();
-  void Work(const Lease& lease);
-  Status Step(const Lease& lease, Classifier& classifier, const Decider& decider, int64_t& after,
-              int64_t& spent, bool& done);
-  // Writes what other runs said of the same texts; those comments leave the batch.
-  StatusOr<bool> TakeOver(const Lease& lease, std::vector<Comment>& comments);
-  // Extends the lease of the run that is worked on, so that a slow model does not lose it.
+  // Extends the leases of the runs that are worked on, so that a slow model does not lose them.
   void BeatLoop();
-  void SetLease(const Lease* lease);
+
+  // Whether there was a run to work on.
+  bool WorkOnce(Lane& lane);
+  Status WorkOn(Working& work);
+  Status Step(Working& work);
+  // Writes what was said before of the same texts; those comments leave the batch.
+  Status TakeFromCache(Working& work, std::vector<Comment>& comments);
+  Status Deliver(Working& work, std::span<const Comment> comments, const Delivery& delivery);
+  Status Write(Working& work, std::span<const CommentOutcome> outcomes, const Settlement& cost,
+               const std::string& cache_name);
+  Status Pause(Working& work, Failure reason);
+  void SetLease(Lane& lane, const Lease* lease);
+  bool IsWanted(const Lane& lane) const;
   void ActivateComplete();
+  void CompareActivated();
   void Sweep();
   bool stopping() const;
-  // False when stopping.
-  bool WaitFor(std::chrono::milliseconds time);
+  // Passes time, less when woken after `wakes`, which is brought up to date. False when stopping.
+  bool WaitFor(std::chrono::milliseconds time, uint64_t& wakes);
 
   Store& store_;
   Policies& policies_;
   VerdictMetrics& metrics_;
   const Options options_;
-  std::vector<std::string> names_;  // of classifiers
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool woken_ = false;
-  std::optional<Lease> held_;
-  bool lost_ = false;  // the lease, since it was held
+  uint64_t wakes_ = 0;
+  std::vector<int64_t> activated_;  // not compared yet; at most kMaxActivated
+  std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::thread> threads_;
 };
 

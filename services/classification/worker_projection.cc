@@ -20,14 +20,14 @@ Deadline Soon() { return std::chrono::steady_clock::now() + kTime; }
 // KEYS: live verdicts, filtered, counts, then the staged three. ARGV: revision, time to live in
 // ms. An older revision than the live one is dropped. A staged key that is absent was empty.
 const redis::Script& Swap() {
-  static const redis::Script script(
+  static const redis::Script kScript(
       "local live = tonumber(redis.call('HGET', KEYS[3], 'revision') or '-1') "
       "if live > tonumber(ARGV[1]) then redis.call('DEL', KEYS[4], KEYS[5], KEYS[6]) return 0 end "
       "for i = 1, 3 do "
       "if redis.call('EXISTS', KEYS[i + 3]) == 1 then redis.call('RENAME', KEYS[i + 3], KEYS[i]) "
       "redis.call('PEXPIRE', KEYS[i], ARGV[2]) else redis.call('DEL', KEYS[i]) end end "
       "return 1");
-  return script;
+  return kScript;
 }
 
 std::string ToValue(const Resolved& resolved) {

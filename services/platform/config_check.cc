@@ -6,6 +6,7 @@
 #include "services/platform/config.h"
 #include "services/platform/config_collector.h"
 #include "services/platform/events/amqp_connection.h"
+#include "services/platform/http/client.h"
 #include "services/platform/listen_address.h"
 #include "services/platform/log.h"
 #include "services/platform/postgres/url.h"
@@ -75,6 +76,7 @@ class Checker {
     CheckLog();
     CheckCalls();
     CheckDedup();
+    CheckClassification();
     CheckNewsFeed();
     return violations_.ToStatus();
   }
@@ -313,9 +315,29 @@ class Checker {
     }
   }
 
-  void CheckNewsFeed() {
+  void CheckClassification() {
     CheckDuration("classification.retention", config_.classification().retention(), hours(1),
                   hours(24 * 3653));
+    const auto& llm = config_.classification().llm();
+    const std::string at = "classification.llm.";
+    if (!llm.url().empty()) AddStatus(at + "url", http::OriginOf(llm.url()).status());
+    if (llm.url().empty() != llm.model().empty()) {
+      Add(at + (llm.url().empty() ? "url" : "model"), "is missing: url and model go together");
+    }
+    if (llm.url().empty() && !llm.key_file().empty()) {
+      Add(at + "key_file", "has no meaning without url and model");
+    }
+    CheckRange(at + "batch_size", llm.batch_size(), 1, 250);
+    CheckRange(at + "concurrency", llm.concurrency(), 1, 64);
+    CheckRange(at + "max_prompt_tokens", llm.max_prompt_tokens(), 100, 1'000'000);
+    CheckRange(at + "max_output_tokens", llm.max_output_tokens(), 64, 1'000'000);
+    CheckDuration(at + "timeout", llm.timeout(), seconds(1), minutes(10));
+    CheckDuration(at + "patience", llm.patience(), seconds(1), hours(24));
+    CheckRange(at + "input_price_micros", llm.input_price_micros(), 0, 1'000'000'000'000);
+    CheckRange(at + "output_price_micros", llm.output_price_micros(), 0, 1'000'000'000'000);
+  }
+
+  void CheckNewsFeed() {
     const auto& newsfeed = config_.newsfeed();
     CheckDuration("newsfeed.max_future", newsfeed.max_future(), seconds(0), hours(24));
     CheckDuration("newsfeed.stale_after", newsfeed.stale_after(), minutes(1), hours(24 * 7));

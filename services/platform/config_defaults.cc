@@ -108,6 +108,16 @@ void FillCollector(config::v1::Collector& collector) {
   }
 }
 
+void FillLanguageModel(config::v1::LanguageModel& llm) {
+  Default(*llm.mutable_fallback_model(), "embedded");
+  llm.set_batch_size(Or(llm.batch_size(), 16));
+  llm.set_concurrency(Or(llm.concurrency(), 4));
+  llm.set_max_prompt_tokens(Or(llm.max_prompt_tokens(), 6'000));
+  llm.set_max_output_tokens(Or(llm.max_output_tokens(), 4'096));
+  Default(*llm.mutable_timeout(), seconds(60));
+  Default(*llm.mutable_patience(), minutes(10));
+}
+
 }  // namespace
 
 void FillDefaults(config::v1::Config& config, int cpus) {
@@ -124,6 +134,7 @@ void FillDefaults(config::v1::Config& config, int cpus) {
   FillCollector(*config.mutable_collector());
   FillDedup(*config.mutable_dedup());
   Default(*config.mutable_classification()->mutable_retention(), hours(24 * 30));
+  FillLanguageModel(*config.mutable_classification()->mutable_llm());
   Default(*config.mutable_newsfeed()->mutable_max_future(), minutes(10));
   Default(*config.mutable_newsfeed()->mutable_stale_after(), minutes(10));
   config.mutable_newsfeed()->set_memory_articles(Or(config.newsfeed().memory_articles(), 1'000));

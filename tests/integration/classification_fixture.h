@@ -34,6 +34,7 @@ class ClassificationTest : public ::testing::Test {
   Handlers::Options HandlerOptions() {
     Handlers::Options options;
     options.run_started = [this] { worker_.Wake(); };
+    options.run_activated = [this](int64_t run) { worker_.Activated(run); };
     options.read_redis = [](Deadline, const std::string&) -> StatusOr<std::string> {
       return FailedPrecondition("no Redis");
     };

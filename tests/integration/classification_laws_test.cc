@@ -124,6 +124,23 @@ TEST_F(ClassificationTest, CountsHoldWhenTheServerIsKilled) {
   ExpectCountsHold();
 }
 
+TEST_F(ClassificationRunTest, CountsHowAnActivatedRunDiffersFromTheOneBefore) {
+  Import(Comments(6));
+  Activate(ExternalRun(6, v1::COMMENT_STATUS_NORMAL).id());
+  const v1::Run run = Start("external");
+  v1::IngestVerdictsRequest request;
+  request.set_run_id(run.id());
+  request.set_lists(R"({"normal":["c0","c1","c2","c3"],"filtered":["c4","c5"]})");
+  Ingest(request);
+  Activate(run.id());
+  const std::string name = "winnow_classification_runs_compared_total";
+  EXPECT_TRUE(test::Eventually([&] {
+    const std::string shown = metrics_.Render();
+    return shown.find(name + "{agrees=\"true\"} 4") != std::string::npos &&
+           shown.find(name + "{agrees=\"false\"} 2") != std::string::npos;
+  })) << metrics_.Render();
+}
+
 TEST_F(ClassificationTest, ReadersNeverSeeAMixWhileRunsAreSwapped) {
   constexpr int kComments = 300;
   Import(Comments(kComments));

@@ -341,7 +341,7 @@ TEST_F(ClassificationTest, ARunWhoseWorkerDiedIsFinishedByAnotherFromItsResidue)
                         comment.content_hash,
                         {CommentStatus::kNormal, Failure::kNone, Source::kFallback, 1, ""}});
   }
-  ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, outcomes, 1, 10).ok());
+  ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, outcomes).ok());
   EXPECT_FALSE(*store_.LeaseRun(Soon(), "other", names)) << "it is held";
   Number(
       "WITH x AS (UPDATE classification.runs SET lease_until = now() - interval '1 second' "
@@ -352,7 +352,7 @@ TEST_F(ClassificationTest, ARunWhoseWorkerDiedIsFinishedByAnotherFromItsResidue)
   EXPECT_EQ(ended.classified_count(), 20);
   EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts WHERE source = 3"), 5)
       << "nothing is classified twice";
-  EXPECT_EQ(store_.WriteOutcomes(Soon(), **lease, outcomes, 1, 10).status().code(),
+  EXPECT_EQ(store_.WriteOutcomes(Soon(), **lease, outcomes).status().code(),
             StatusCode::kFailedPrecondition)
       << "the dead one comes back too late";
   ExpectCountsHold();

@@ -253,6 +253,14 @@ TEST(Defaults, AreThoseOfTheProto) {
   EXPECT_EQ(config.newsfeed().stale_after().seconds(), 600);
   EXPECT_EQ(config.redis().connections(), 4);
   EXPECT_EQ(config.classification().retention().seconds(), 30 * 86'400);
+  const auto& llm = config.classification().llm();
+  EXPECT_EQ(llm.fallback_model(), "embedded");
+  EXPECT_EQ(llm.batch_size(), 16);
+  EXPECT_EQ(llm.concurrency(), 4);
+  EXPECT_EQ(llm.max_prompt_tokens(), 6'000);
+  EXPECT_EQ(llm.max_output_tokens(), 4'096);
+  EXPECT_EQ(llm.timeout().seconds(), 60);
+  EXPECT_EQ(llm.patience().seconds(), 600);
 }
 
 TEST(Defaults, DoNotReplaceWhatIsSet) {
@@ -264,7 +272,9 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "dedup": {"window": "60s", "token_threshold": 0.6, "candidate_floor": 0.4,
     "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s",
     "memory_articles": 16, "memory_feeds": 17},
-    "redis": {"connections": 5}, "classification": {"retention": "18s"},
+    "redis": {"connections": 5}, "classification": {"retention": "18s",
+    "llm": {"fallback_model": "none", "batch_size": 18, "concurrency": 19,
+    "max_prompt_tokens": 200, "max_output_tokens": 201, "timeout": "20s", "patience": "21s"}},
     "collector": {"lease": "19s", "run_threads": 20, "run_retention": "21s", "credentials": [
     {"name": "n", "vendor": "naver", "base_url": "http://h/", "calls_per_second": 22,
     "calls_per_day": 23, "reset_time": "24s"}]}})";
@@ -273,6 +283,28 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
   FillDefaults(after, 2);
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(before, after))
       << after.DebugString();
+}
+
+TEST(CheckConfig, ALanguageModelHasAUrlAModelAndLimits) {
+  Config config;
+  FillDefaults(config, 2);
+  config.set_data_dir("/d");
+  auto& llm = *config.mutable_classification()->mutable_llm();
+  llm.set_url("ftp://host");
+  llm.set_batch_size(251);
+  llm.set_concurrency(65);
+  llm.set_output_price_micros(-1);
+  std::vector<std::string> fields;
+  for (const Violation& one : ViolationsOf(CheckConfig(config))) fields.push_back(one.field);
+  EXPECT_THAT(fields, testing::ElementsAre("classification.llm.url", "classification.llm.model",
+                                           "classification.llm.batch_size",
+                                           "classification.llm.concurrency",
+                                           "classification.llm.output_price_micros"));
+  llm.Clear();
+  FillDefaults(config, 2);
+  llm.set_url("http://127.0.0.1:8000/v1");
+  llm.set_model("m");
+  EXPECT_TRUE(CheckConfig(config).ok()) << CheckConfig(config);
 }
 
 TEST(Defaults, PoolsAreAtLeastFourAndWithinTheirLimits) {

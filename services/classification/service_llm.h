@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "services/classification/llm/llm_classifier.h"
+#include "services/platform/metrics.h"
+#include "winnow/config/v1/config.pb.h"
+
+namespace winnow::classification {
+
+// The port to the configured server; null when there is none. Errors name the setting.
+StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,
+                                                           Metrics& metrics);
+
+}  // namespace winnow::classification
