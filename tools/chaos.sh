@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./x chaos dedup: the proofs that ctest runs small, at their full size.
+# ./x chaos dedup|classification: the proofs that ctest runs small, at their full size.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -12,7 +12,18 @@ case "$#:${1:-}" in
     export WINNOW_RACE_KILLS="${WINNOW_RACE_KILLS:-8}"
     export WINNOW_RACE_INSTANCES="${WINNOW_RACE_INSTANCES:-4}"
     ;;
-  *) usage_error "chaos takes nothing, or dedup, not '$*'" ;;
+  1:classification)
+    tools/install.sh --test
+    build release unit_classification integration_classification
+    step "chaos classification: faults of a language model over a million comments"
+    WINNOW_LLM_COMMENTS="${WINNOW_LLM_COMMENTS:-1000000}" \
+      build/release/bin/unit_classification --gtest_filter='LlmPort.LosesDoubles*'
+    step "chaos classification: counts after many operations in any order"
+    WINNOW_CLASSIFICATION_STEPS="${WINNOW_CLASSIFICATION_STEPS:-100000}" \
+      build/release/bin/integration_classification --gtest_filter='*CountsHoldAfterRandom*'
+    exit 0
+    ;;
+  *) usage_error "chaos takes nothing, dedup or classification, not '$*'" ;;
 esac
 tools/install.sh --test
 build release winnow

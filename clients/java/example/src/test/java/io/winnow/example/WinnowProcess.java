@@ -20,6 +20,11 @@ final class WinnowProcess implements AutoCloseable {
   private final String address;
 
   WinnowProcess() throws IOException {
+    this("");
+  }
+
+  /** With more settings: members of the configuration's object, each with a comma before it. */
+  WinnowProcess(String settings) throws IOException {
     String binary = System.getenv("WINNOW_BINARY");
     if (binary == null || !Files.isExecutable(Path.of(binary))) {
       throw new IllegalStateException("set WINNOW_BINARY to a built winnow, e.g. by ./x build");
@@ -27,7 +32,7 @@ final class WinnowProcess implements AutoCloseable {
     dataDir = Files.createTempDirectory(Path.of("/tmp"), "winnow-java");
     Files.setPosixFilePermissions(dataDir, PosixFilePermissions.fromString("rwxr-xr-x"));
     Path config = dataDir.resolve("config.json");
-    Files.writeString(config, "{\"metrics\": {\"listen\": \"off\"}}");
+    Files.writeString(config, "{\"metrics\": {\"listen\": \"off\"}" + settings + "}");
     process =
         new ProcessBuilder(
                 binary, "serve", "--target=all", "--listen", "127.0.0.1:0",

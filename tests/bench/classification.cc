@@ -1,0 +1,326 @@
+// Classification beside its controls, in one run: verdicts committed through a gRPC stream against
+// the same rows by bare unnest inserts of 1,000; "5 filtered" of a video against HGETALL and
+// parsing in Redis; swap and rollback of a large run under readers, overrides kept.
+// WINNOW_BENCH_COMMENTS: comments of the large video, 1,000,000 by default.
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "services/classification/convert.h"
+#include "services/classification/handlers.h"
+#include "services/classification/service.h"
+#include "services/classification/worker_projection.h"
+#include "services/platform/json_reader.h"
+#include "tests/bench/measure.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/postgres.h"
+#include "tests/support/redis.h"
+#include "tests/support/test_platform.h"
+#include "winnow/classification/v1/classification_service.grpc.pb.h"
+
+namespace winnow::classification {
+namespace {
+
+using bench::Median;
+using bench::OrExit;
+using bench::Seconds;
+using bench::Soon;
+using std::chrono::steady_clock;
+
+constexpr int kRounds = 5;
+constexpr int kCommitted = 20'000;  // verdicts of a leg
+constexpr int kListed = 100'000;    // comments of the listed video
+
+const char* const kTable =
+    "CREATE TABLE bare_verdicts (run bigint NOT NULL, comment bigint NOT NULL, status smallint, "
+    "resolved smallint, failure smallint NOT NULL, source smallint NOT NULL, overridden boolean "
+    "NOT NULL DEFAULT FALSE, score real NOT NULL, content_hash bigint NOT NULL, sort_time "
+    "timestamptz NOT NULL, reason text NOT NULL, PRIMARY KEY (run, comment)); "
+    "CREATE INDEX bare_newest ON bare_verdicts (run, resolved, sort_time DESC, comment DESC) WHERE "
+    "resolved IS NOT NULL; CREATE INDEX bare_highest ON bare_verdicts (run, resolved, score DESC, "
+    "comment DESC) WHERE resolved IS NOT NULL";
+constexpr pg::Statement kBare{
+    "bench.bare_verdicts",
+    "INSERT INTO bare_verdicts (run, comment, status, resolved, failure, source, score, "
+    "content_hash, sort_time, reason) SELECT $1, u, 1, 1, 0, 4, 0, u, now(), '' "
+    "FROM unnest($2::bigint[]) AS u"};
+
+std::string NewDatabase() {
+  return test::Postgres::Instance().NewDatabase("bench", [](const std::string& url) {
+    Metrics metrics;
+    pg::Pool pool({.name = "setup", .url = url}, metrics);
+    OrExit(pg::Migrate(pool, StoreMigrations(), Soon()));
+  });
+}
+
+double P99(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() * 99 / 100];
+}
+
+// The service as its parts, on a database of its own.
+struct World {
+  const std::string url = NewDatabase();
+  test::FakeClock clock;
+  Metrics metrics;
+  pg::Pool reads{{.name = "read", .url = url}, metrics};
+  pg::Pool writes{{.name = "write", .url = url}, metrics};
+  VerdictMetrics verdicts{metrics};
+  Store store{reads, writes, clock, std::chrono::days(30)};
+  Policies policies{store};
+  Watches watches{std::chrono::milliseconds(200)};
+  Handlers handlers{store, policies, watches, verdicts, Handlers::Options()};
+
+  template <class Request, class Response>
+  Response Do(StatusOr<Response> (Handlers::*handler)(const rpc::CallContext&, const Request&),
+              const Request& request) {
+    auto response = (handlers.*handler)(rpc::BackgroundCall(std::chrono::seconds(60)), request);
+    OrExit(response.status());
+    return *std::move(response);
+  }
+
+  void Import(const std::string& video, int count) {
+    OrExit(store.TouchVideo(Soon(), {"default", video}));
+    for (int begin = 0; begin < count; begin += 1000) {
+      std::vector<Comment> comments(static_cast<size_t>(std::min(1000, count - begin)));
+      for (size_t i = 0; i < comments.size(); ++i) {
+        const int number = begin + static_cast<int>(i);
+        comments[i].id = "UgyQbxEOl74hRc1x" + std::to_string(1'000'000 + number) + "AaABAg";
+        comments[i].text = "comment " + std::to_string(number);
+        comments[i].content_hash = static_cast<uint64_t>(number);
+        comments[i].publish_time = clock.Now() + std::chrono::seconds(number);
+      }
+      OrExit(store.PutComments(Soon(), {"default", video}, comments).status());
+    }
+  }
+
+  int64_t NewRun(const std::string& video) {
+    v1::StartRunRequest request;
+    request.set_video_id(video);
+    request.set_classifier("external");
+    return Do(&Handlers::StartRun, request).run().id();
+  }
+
+  // Every tenth comment is filtered in run `turn` 0, others in the next.
+  void Fill(int64_t run, int count, int turn) {
+    for (int begin = 0; begin < count; begin += 1000) {
+      const v1::IngestVerdictsRequest request =
+          Verdicts(run, begin, std::min(1000, count - begin), turn);
+      const auto answers =
+          handlers.IngestVerdicts(rpc::BackgroundCall(std::chrono::seconds(60)), {&request, 1});
+      OrExit(answers.status());
+      if ((*answers)[0].has_error()) OrExit(Internal((*answers)[0].error().message()));
+    }
+  }
+
+  static v1::IngestVerdictsRequest Verdicts(int64_t run, int begin, int count, int turn) {
+    v1::IngestVerdictsRequest request;
+    request.set_run_id(run);
+    for (int i = begin; i < begin + count; ++i) {
+      v1::Verdict& verdict = *request.add_verdicts();
+      verdict.set_comment_id("UgyQbxEOl74hRc1x" + std::to_string(1'000'000 + i) + "AaABAg");
+      verdict.set_status((i + turn) % 10 == 0 ? v1::COMMENT_STATUS_FILTERED
+                                              : v1::COMMENT_STATUS_NORMAL);
+      verdict.set_score(0.5F);
+    }
+    return request;
+  }
+
+  double Activate(int64_t run) {
+    v1::ActivateRunRequest request;
+    request.set_run_id(run);
+    const auto begin = steady_clock::now();
+    Do(&Handlers::ActivateRun, request);
+    return 1e3 * Seconds(steady_clock::now() - begin);
+  }
+  double Rollback(const std::string& video) {
+    v1::RollbackRunRequest request;
+    request.set_video_id(video);
+    const auto begin = steady_clock::now();
+    Do(&Handlers::RollbackRun, request);
+    return 1e3 * Seconds(steady_clock::now() - begin);
+  }
+};
+
+double RunBareInserts(World& world, int64_t run) {
+  const auto begin = steady_clock::now();
+  for (int64_t from = 0; from < kCommitted; from += 1000) {
+    pg::Array comments;
+    for (int64_t i = from; i < from + 1000; ++i) comments.Add(i);
+    OrExit(world.writes.Write(Soon(), [&](pg::Session& session) {
+      session.Execute(kBare, run, comments);
+      return OkStatus();
+    }));
+  }
+  return kCommitted / Seconds(steady_clock::now() - begin);
+}
+
+double RunStream(v1::ClassificationService::Stub& stub,
+                 const std::vector<v1::IngestVerdictsRequest>& requests) {
+  grpc::ClientContext context;
+  const auto begin = steady_clock::now();
+  const auto stream = stub.IngestVerdicts(&context);
+  std::thread writer([&] {
+    for (const auto& request : requests) stream->Write(request);
+    stream->WritesDone();
+  });
+  v1::IngestVerdictsResponse answer;
+  int64_t written = 0;
+  while (stream->Read(&answer)) written += answer.written();
+  writer.join();
+  if (!stream->Finish().ok() || written != kCommitted) OrExit(Internal("verdicts were lost"));
+  return kCommitted / Seconds(steady_clock::now() - begin);
+}
+
+void BenchCommit() {
+  World world;
+  world.Import("v", kCommitted);
+  OrExit(world.writes.Read(Soon(), [](pg::Session& session) {
+    session.ExecuteText(kTable);
+    return OkStatus();
+  }));
+  test::TestPlatform platform(world.url);
+  std::vector<rpc::Target> targets;
+  targets.push_back(MakeClassificationTarget(platform.parts()));
+  platform.Serve(std::move(targets));
+  auto stub = v1::ClassificationService::NewStub(platform.channel());
+  std::vector<double> ratios;
+  std::vector<double> controls;
+  std::vector<double> rates;
+  for (int round = 0; round < kRounds; ++round) {
+    const int64_t run = world.NewRun("v");
+    std::vector<v1::IngestVerdictsRequest> requests;
+    for (int begin = 0; begin < kCommitted; begin += 1000) {
+      requests.push_back(World::Verdicts(run, begin, 1000, 0));
+    }
+    const double bare = RunBareInserts(world, 2 * round);
+    rates.push_back(RunStream(*stub, requests));
+    const double again = RunBareInserts(world, 2 * round + 1);
+    ratios.push_back(2 * rates.back() / (bare + again));
+    controls.push_back(again / bare);
+  }
+  std::printf(
+      "commit of verdicts, gRPC stream: %.0f rows/s, %.2fx of bare unnest-1000 "
+      "(A/A %.2f)\n",
+      Median(rates), Median(ratios), Median(controls));
+  stub.reset();
+  platform.Stop();
+}
+
+// What a program without an index does: all of the hash, parsed, five picked.
+double ReadByHash(redis::Client& redis) {
+  const auto begin = steady_clock::now();
+  const auto reply = redis.Run(Soon(), {"HGETALL", "video:v:classification"});
+  OrExit(reply.status());
+  const auto pairs = reply->Pairs();
+  OrExit(pairs.status());
+  int found = 0;
+  for (const auto& [id, value] : *pairs) {
+    JsonReader reader(value);
+    std::string status;
+    reader.ReadObject([&](std::string_view name) {
+      return name == "status" ? reader.ReadString(status) : reader.Skip();
+    });
+    if (status == "filtered" && ++found == 5) break;
+  }
+  return 1e6 * Seconds(steady_clock::now() - begin);
+}
+
+void BenchList() {
+  World world;
+  world.Import("v", kListed);
+  const int64_t run = world.NewRun("v");
+  world.Fill(run, kListed, 0);
+  world.Activate(run);
+  test::RedisServer server;
+  config::v1::Redis settings;
+  settings.set_url(server.url());
+  settings.set_connections(1);
+  const auto redis = redis::Client::Make(settings, world.metrics);
+  OrExit(redis.status());
+  Projection projection(world.store, **redis, world.clock, world.metrics);
+  OrExit(projection.ProjectAll());
+  v1::ListClassificationsRequest request;
+  request.set_video_id("v");
+  request.set_status(v1::COMMENT_STATUS_FILTERED);
+  request.set_page_size(5);
+  std::vector<double> ours;
+  std::vector<double> hash;
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      const auto begin = steady_clock::now();
+      world.Do(&Handlers::ListClassifications, request);
+      ours.push_back(1e6 * Seconds(steady_clock::now() - begin));
+    }
+    hash.push_back(ReadByHash(**redis));
+  }
+  std::printf("5 filtered of %d: p50 %.0f us, p99 %.0f us; HGETALL and parse %.0f us, %.0fx\n",
+              kListed, Median(ours), P99(ours), Median(hash), Median(hash) / Median(ours));
+}
+
+void BenchSwap(int count) {
+  World world;
+  world.Import("v", count);
+  const int64_t a = world.NewRun("v");
+  const int64_t b = world.NewRun("v");
+  world.Fill(a, count, 0);
+  world.Fill(b, count, 5);
+  world.Activate(a);
+  v1::BulkOverrideClassificationsRequest bulk;
+  bulk.set_video_id("v");
+  bulk.set_status(v1::COMMENT_STATUS_CONTENT_SUGGESTION);
+  const int kept = std::min(1000, count);
+  for (int i = 0; i < kept; ++i) {
+    bulk.add_comment_ids("UgyQbxEOl74hRc1x" + std::to_string(1'000'000 + i) + "AaABAg");
+  }
+  world.Do(&Handlers::BulkOverrideClassifications, bulk);
+  std::atomic<bool> stop = false;
+  std::atomic<int> reads = 0;
+  std::atomic<int> mixes = 0;
+  std::thread reader([&] {
+    v1::BatchGetClassificationsRequest batch;
+    batch.set_video_id("v");
+    for (int i = count / 2; i < std::min(count, count / 2 + 200); ++i) {
+      batch.add_comment_ids("UgyQbxEOl74hRc1x" + std::to_string(1'000'000 + i) + "AaABAg");
+    }
+    while (!stop) {
+      std::set<int64_t> runs;
+      for (const auto& one : world.Do(&Handlers::BatchGetClassifications, batch).results()) {
+        runs.insert(one.classification().run_id());
+      }
+      ++reads;
+      mixes += runs.size() > 1;
+    }
+  });
+  std::vector<double> swaps;
+  std::vector<double> rollbacks;
+  for (int i = 0; i < 100; ++i) {
+    swaps.push_back(world.Activate(i % 2 == 0 ? b : a));
+    rollbacks.push_back(world.Rollback("v"));
+    world.Activate(i % 2 == 0 ? b : a);
+  }
+  stop = true;
+  reader.join();
+  v1::CountClassificationsRequest counts;
+  counts.set_video_id("v");
+  const auto counted = world.Do(&Handlers::CountClassifications, counts).counts();
+  std::printf(
+      "run of %d: swap p50 %.2f ms, p99 %.2f ms; rollback p50 %.2f ms, p99 %.2f ms; "
+      "%d reads meanwhile, %d mixes; overrides kept %lld of %d\n",
+      count, Median(swaps), P99(swaps), Median(rollbacks), P99(rollbacks), reads.load(),
+      mixes.load(), static_cast<long long>(counted.content_suggestion()), kept);
+}
+
+}  // namespace
+}  // namespace winnow::classification
+
+int main() {
+  const char* size = std::getenv("WINNOW_BENCH_COMMENTS");
+  winnow::classification::BenchCommit();
+  winnow::classification::BenchList();
+  winnow::classification::BenchSwap(size == nullptr ? 1'000'000 : std::stoi(size));
+  return 0;
+}
