@@ -55,6 +55,7 @@ Hash128Value ContentHash(const Article& article) {
     Append(bytes, label.id);
     Append(bytes, label.rule);
     Append(bytes, std::bit_cast<uint64_t>(label.score));
+    if (!label.span.empty()) Append(bytes, label.span);
   }
   Append(bytes, article.keywords);
   Append(bytes, article.ai_tags);

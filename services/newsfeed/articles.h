@@ -33,6 +33,7 @@ struct CategoryLabel {
   std::string id;
   std::string rule = "caller";
   double score = 1;
+  std::string span{};  // where a rule found it: "title 3 6", in characters; empty: nowhere
   friend bool operator==(const CategoryLabel&, const CategoryLabel&) = default;
 };
 

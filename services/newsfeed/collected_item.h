@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "services/newsfeed/articles.h"
+#include "services/newsfeed/category_rules.h"
 #include "services/newsfeed/upsert.h"
 
 // Items of the collector, and the articles they become.
@@ -28,11 +29,17 @@ struct CollectedItem {
   Time arrival_time;
 };
 
-// Categories that the item's source names, as (namespace, id); they need not exist.
-std::set<ArticleKey> NamedCategories(const CollectedItem& item);
+// Categories that the item's source or the rules may name, as (namespace, id); they need not exist.
+std::set<ArticleKey> NamedCategories(const CollectedItem& item, const CategoryRules& rules);
 
-// The article of an item: in those of its source's categories that exist, else in none. Its id is
-// the item's, its source the channel.
-Article ToArticle(CollectedItem item, const std::set<ArticleKey>& existing);
+// Adds what the rules find, of categories that exist; where the article is in one already, the
+// higher score stays.
+void AddRuleLabels(const CategoryRules& rules, const std::set<ArticleKey>& existing,
+                   const std::vector<std::string>& vendor_categories, Article& article);
+
+// The article of an item: in those categories that its source names or the rules find and that
+// exist, else in none. Its id is the item's, its source the channel.
+Article ToArticle(CollectedItem item, const CategoryRules& rules,
+                  const std::set<ArticleKey>& existing);
 
 }  // namespace winnow::newsfeed

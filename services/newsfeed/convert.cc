@@ -1,5 +1,6 @@
 #include "services/newsfeed/convert.h"
 
+#include <charconv>
 #include <utility>
 
 #include "services/platform/text.h"
@@ -36,6 +37,20 @@ std::vector<std::string> FromProto(const google::protobuf::RepeatedPtrField<std:
   return {texts.begin(), texts.end()};
 }
 
+// "title 3 6"; nothing for what no rule writes.
+void FillSpan(const std::string& span, v1::ArticleCategory& category) {
+  const size_t first = span.find(' ');
+  const size_t second = first == std::string::npos ? first : span.find(' ', first + 1);
+  if (second == std::string::npos) return;
+  int begin = 0;
+  int end = 0;
+  std::from_chars(span.data() + first + 1, span.data() + second, begin);
+  std::from_chars(span.data() + second + 1, span.data() + span.size(), end);
+  category.set_field(span.substr(0, first));
+  category.set_span_begin(begin);
+  category.set_span_end(end);
+}
+
 void FillTexts(Article& from, v1::Article& to) {
   to.set_id(std::move(from.id));
   to.set_namespace_(std::move(from.ns));
@@ -53,6 +68,7 @@ void FillTexts(Article& from, v1::Article& to) {
     category.set_category_id(std::move(label.id));
     category.set_rule(std::move(label.rule));
     category.set_score(label.score);
+    FillSpan(label.span, category);
   }
   for (std::string& keyword : from.keywords) to.add_keywords(std::move(keyword));
   for (std::string& tag : from.ai_tags) to.add_ai_tags(std::move(tag));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "services/newsfeed/category_rules.h"
 #include "services/newsfeed/feed_answer.h"
 #include "services/newsfeed/feed_memory.h"
 #include "services/newsfeed/store.h"
@@ -24,6 +25,7 @@ namespace winnow::newsfeed {
 struct ArticleBatch {
   std::vector<Article> articles;
   std::vector<std::string> prefixes;  // of articles
+  std::vector<bool> categorize;       // of articles: whether the rules are asked
   std::vector<Status> refusals;       // one per article of the request; OK for the valid
 };
 
@@ -34,7 +36,8 @@ class Handlers {
     Micros stale_after = std::chrono::minutes(10);
   };
   Handlers(Store& store, TreeStore& tree, TreeWorker& tree_worker, FeedMemory& memory,
-           MemoryKeeper& keeper, const Clock& clock, UpsertMetrics& metrics, Options options)
+           MemoryKeeper& keeper, const Clock& clock, UpsertMetrics& metrics,
+           const CategoryRules& rules, Options options)
       : store_(store),
         tree_(tree),
         tree_worker_(tree_worker),
@@ -42,6 +45,7 @@ class Handlers {
         keeper_(keeper),
         clock_(clock),
         metrics_(metrics),
+        rules_(rules),
         options_(options) {}
 
   // The hot page: of memory alone, without waiting for anything. Nothing when that cannot be, or
@@ -83,7 +87,8 @@ class Handlers {
  private:
   void AwaitMemory(const rpc::CallContext& call);
   StatusOr<std::vector<v1::UpsertArticleResult>> Put(const rpc::CallContext& call,
-                                                     const ArticleBatch& batch);
+                                                     ArticleBatch batch);
+  Status Categorize(const rpc::CallContext& call, ArticleBatch& batch);
   StatusOr<TreeProgress> Follow(const rpc::CallContext& call, const Category& category);
   StatusOr<FeedAnswer> Read(const rpc::CallContext& call, const FeedQuery& query);
   StatusOr<FeedAnswer> ReadStore(const rpc::CallContext& call, const FeedQuery& query);
@@ -96,6 +101,7 @@ class Handlers {
   MemoryKeeper& keeper_;
   const Clock& clock_;
   UpsertMetrics& metrics_;
+  const CategoryRules& rules_;
   const Options options_;
 };
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
+#include <set>
 
+#include "services/newsfeed/collected_item.h"
 #include "services/newsfeed/convert.h"
 #include "services/newsfeed/handlers.h"
 #include "services/platform/grpc/rpc_status.h"
@@ -16,6 +18,7 @@ constexpr int kMaxBatch = 1000;
 struct SentArticle {
   const v1::Article* article = nullptr;
   std::string prefix;
+  bool categorize = false;
 };
 
 ArticleBatch ReadBatch(std::vector<SentArticle> sent) {
@@ -32,6 +35,7 @@ ArticleBatch ReadBatch(std::vector<SentArticle> sent) {
     if (!violations.empty()) continue;
     batch.articles.push_back(std::move(article));
     batch.prefixes.push_back(std::move(item.prefix));
+    batch.categorize.push_back(item.categorize);
   }
   return batch;
 }
@@ -45,7 +49,8 @@ Status CheckBatchSize(int size, const char* field) {
 }  // namespace
 
 StatusOr<std::vector<v1::UpsertArticleResult>> Handlers::Put(const rpc::CallContext& call,
-                                                             const ArticleBatch& batch) {
+                                                             ArticleBatch batch) {
+  WINNOW_RETURN_IF_ERROR(Categorize(call, batch));
   const std::vector<Sent> sent = ToSent(batch.articles, batch.prefixes);
   WINNOW_ASSIGN_OR_RETURN(auto stored, store_.Upsert(call.deadline, sent));
   AwaitMemory(call);
@@ -64,12 +69,29 @@ StatusOr<std::vector<v1::UpsertArticleResult>> Handlers::Put(const rpc::CallCont
   return results;
 }
 
+Status Handlers::Categorize(const rpc::CallContext& call, ArticleBatch& batch) {
+  std::set<ArticleKey> named;
+  for (size_t i = 0; i < batch.articles.size(); ++i) {
+    if (!batch.categorize[i]) continue;
+    for (const RuleCategory& category : rules_.categories()) {
+      named.emplace(batch.articles[i].ns, category.id);
+    }
+  }
+  if (named.empty()) return OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const auto existing, store_.ExistingCategories(call.deadline, named));
+  for (size_t i = 0; i < batch.articles.size(); ++i) {
+    if (batch.categorize[i]) AddRuleLabels(rules_, existing, {}, batch.articles[i]);
+  }
+  return OkStatus();
+}
+
 StatusOr<v1::BatchUpsertArticlesResponse> Handlers::BatchUpsertArticles(
     const rpc::CallContext& call, const v1::BatchUpsertArticlesRequest& request) {
   WINNOW_RETURN_IF_ERROR(CheckBatchSize(request.articles_size(), "articles"));
   std::vector<SentArticle> sent;
   for (int i = 0; i < request.articles_size(); ++i) {
-    sent.push_back({&request.articles(i), "articles[" + std::to_string(i) + "]."});
+    sent.push_back(
+        {&request.articles(i), "articles[" + std::to_string(i) + "].", request.categorize()});
   }
   WINNOW_ASSIGN_OR_RETURN(auto results, Put(call, ReadBatch(std::move(sent))));
   v1::BatchUpsertArticlesResponse response;
@@ -81,7 +103,8 @@ StatusOr<std::vector<v1::IngestArticlesResponse>> Handlers::IngestArticles(
     const rpc::CallContext& call, std::span<const v1::IngestArticlesRequest> requests) {
   std::vector<SentArticle> sent;
   for (const v1::IngestArticlesRequest& request : requests) {
-    sent.push_back({request.has_article() ? &request.article() : nullptr, "article."});
+    sent.push_back(
+        {request.has_article() ? &request.article() : nullptr, "article.", request.categorize()});
   }
   WINNOW_ASSIGN_OR_RETURN(auto results, Put(call, ReadBatch(std::move(sent))));
   std::vector<v1::IngestArticlesResponse> responses(results.size());

@@ -1,6 +1,7 @@
 #include "services/newsfeed/service.h"
 
 #include "services/newsfeed/handlers.h"
+#include "services/newsfeed/service_category_rules.h"
 #include "services/newsfeed/service_items.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/worker.h"
@@ -177,6 +178,21 @@ Settings ReadSettings(const config::v1::NewsFeed& config) {
   return settings;
 }
 
+constexpr std::chrono::seconds kSeedTime(10);
+
+// A namespace that has no category yet begins with those of the rules.
+Status SeedCategories(Store& store, const CategoryRules& rules) {
+  std::vector<Category> categories;
+  for (const RuleCategory& rule : rules.categories()) {
+    Category category;
+    category.id = rule.id;
+    category.display_name = rule.display_name;
+    categories.push_back(std::move(category));
+  }
+  const Deadline deadline = std::chrono::steady_clock::now() + kSeedTime;
+  return store.SeedCategories(deadline, categories[0].ns, categories).status();
+}
+
 struct State {
   State(Platform& platform, const Settings& settings)
       : metrics(platform.metrics),
@@ -188,8 +204,8 @@ struct State {
         hub(platform.metrics),
         keeper(platform.reads, store, memory, hub, static_cast<int>(settings.memory_articles),
                platform.metrics),
-        worker(store, metrics),
-        handlers(store, tree, tree_worker, memory, keeper, platform.clock, metrics,
+        worker(store, metrics, rules),
+        handlers(store, tree, tree_worker, memory, keeper, platform.clock, metrics, rules,
                  {.stale_after = settings.stale_after}),
         service(platform.runtime, handlers) {
     if (platform.redis == nullptr) return;
@@ -201,6 +217,7 @@ struct State {
     });
   }
   UpsertMetrics metrics;
+  CategoryRules rules = DefaultCategoryRules();
   Store store;
   TreeStore tree;
   TreeWorker tree_worker;
@@ -230,6 +247,10 @@ std::vector<rpc::Probe> Probes(Platform& platform, const FeedMemory& memory) {
 
 rpc::Target MakeNewsFeedTarget(Platform& platform) {
   auto state = std::make_shared<State>(platform, ReadSettings(platform.config.newsfeed()));
+  StatusOr<CategoryRules> rules =
+      LoadCategoryRules(platform.config.newsfeed().category_rules_file());
+  const Status rules_status = rules.status();
+  if (rules.ok()) state->rules = *std::move(rules);
   for (events::Consumer& consumer : state->worker.Consumers()) {
     platform.transport.AddConsumer(std::move(consumer));
   }
@@ -238,8 +259,10 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.service_name = v1::NewsFeedService::service_full_name();
   target.grpc_service = &state->service;
   target.probes = Probes(platform, state->memory);
-  target.start = [&state = *state](rpc::Peers& peers) -> Status {
+  target.start = [&state = *state, rules_status](rpc::Peers& peers) -> Status {
+    WINNOW_RETURN_IF_ERROR(rules_status);
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
+    WINNOW_RETURN_IF_ERROR(SeedCategories(state.store, state.rules));
     state.keeper.Start();
     state.tree_worker.Start();
     if (state.projector) state.projector->Start();

@@ -66,6 +66,9 @@ class Store {
 
   // ALREADY_EXISTS; NOT_FOUND and the errors of PathBelow for its parent.
   StatusOr<Category> CreateCategory(Deadline deadline, const Category& category);
+  // Creates these roots where the namespace has no category at all; how many.
+  StatusOr<int> SeedCategories(Deadline deadline, const std::string& ns,
+                               std::span<const Category> categories);
   // By path; one more than a page when there are more.
   StatusOr<std::vector<Category>> ListCategories(Deadline deadline, const CategoryQuery& query);
   // Which of these (namespace, id) are categories.

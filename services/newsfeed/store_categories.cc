@@ -19,6 +19,9 @@ constexpr pg::Statement kInsert{
     "INSERT INTO newsfeed.categories (namespace, id, display_name, parent_id, path, created_at) "
     "VALUES ($1, $2, $3, $4, $5::text[], now()) ON CONFLICT DO NOTHING RETURNING created_at"};
 
+constexpr pg::Statement kAnyCategory{
+    "newsfeed.any_category", "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 LIMIT 1"};
+
 constexpr pg::Statement kList{
     "newsfeed.list_categories",
     "SELECT id, display_name, parent_id, path, created_at, revision FROM newsfeed.categories "
@@ -59,6 +62,19 @@ StatusOr<Category> Store::CreateCategory(Deadline deadline, const Category& cate
     created.create_time = pg::ToTime(inserted[0][0]);
     created.etag = EtagOf(created, 1);
     return created;
+  });
+}
+
+StatusOr<int> Store::SeedCategories(Deadline deadline, const std::string& ns,
+                                    std::span<const Category> categories) {
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<int> {
+    LockTree(session, ns);
+    if (!session.Execute(kAnyCategory, ns).empty()) return 0;
+    for (const Category& category : categories) {
+      session.Execute(kInsert, ns, category.id, category.display_name, std::optional<std::string>(),
+                      ToArray({category.id}));
+    }
+    return static_cast<int>(categories.size());
   });
 }
 

@@ -45,12 +45,16 @@ double ToScore(const std::string& text) {
   return score;
 }
 
+// Rows from before spans were kept have none.
 std::vector<CategoryLabel> ToLabels(std::vector<std::string> ids, std::vector<std::string> rules,
-                                    const std::vector<std::string>& scores) {
+                                    const std::vector<std::string>& scores,
+                                    std::vector<std::string> spans) {
+  spans.resize(ids.size());
   std::vector<CategoryLabel> labels;
   labels.reserve(ids.size());
   for (size_t i = 0; i < ids.size(); ++i) {
-    labels.push_back({std::move(ids[i]), std::move(rules.at(i)), ToScore(scores.at(i))});
+    labels.push_back(
+        {std::move(ids[i]), std::move(rules.at(i)), ToScore(scores.at(i)), std::move(spans[i])});
   }
   return labels;
 }
@@ -75,6 +79,10 @@ std::string Rules(const Labels& labels) {
 }
 std::string Scores(const Labels& labels) {
   return Literal(labels, [](Array& array, const CategoryLabel& label) { array.Add(label.score); });
+}
+
+std::string Spans(const Labels& labels) {
+  return Literal(labels, [](Array& array, const CategoryLabel& label) { array.Add(label.span); });
 }
 
 // A column that is written: its type, and how an article fills it. Columns that are arrays
@@ -115,6 +123,7 @@ constexpr Column kContent[] = {
     {"category_rules", "text[]", [](Array& out, A a) { out.Add(Rules(a.content.categories)); }},
     {"category_scores", "double precision[]",
      [](Array& out, A a) { out.Add(Scores(a.content.categories)); }},
+    {"category_spans", "text[]", [](Array& out, A a) { out.Add(Spans(a.content.categories)); }},
     {"keywords", "text[]", [](Array& out, A a) { out.Add(Literal(a.content.keywords)); }},
     {"ai_tag", "text",
      [](Array& out, A a) {
@@ -193,7 +202,8 @@ pg::Parameters ToParameters(std::span<const StoredArticle> articles) {
 
 const char kContentColumns[] =
     "a.url, a.title, a.snippet, a.source, a.source_name, a.source_icon_url, a.thumbnail_url, "
-    "a.video_url, a.categories, a.category_rules, a.category_scores, a.keywords, a.ai_tags, "
+    "a.video_url, a.categories, a.category_rules, a.category_scores, a.category_spans, a.keywords, "
+    "a.ai_tags, "
     "a.language, a.raw_published_at, a.first_published_at, a.published_at_clamped, a.created_at, "
     "a.updated_at, a.revision, a.citation_count, a.citation_channels";
 
@@ -220,7 +230,8 @@ StoredArticle ReadContent(const pqxx::row& row, int first, const std::string& ns
   content.video_url = read.Text();
   std::vector<std::string> ids = read.Texts();
   std::vector<std::string> rules = read.Texts();
-  content.categories = ToLabels(std::move(ids), std::move(rules), read.Texts());
+  const std::vector<std::string> scores = read.Texts();
+  content.categories = ToLabels(std::move(ids), std::move(rules), scores, read.Texts());
   content.keywords = read.Texts();
   content.ai_tags = read.Texts();
   content.language = read.Text();

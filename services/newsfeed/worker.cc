@@ -22,13 +22,13 @@ struct Batch {
 };
 
 // Articles that may be stored; `answers` tells why the others may not.
-Batch ToArticles(std::vector<StatusOr<CollectedItem>> items, const std::set<ArticleKey>& existing,
-                 std::vector<Status>& answers) {
+Batch ToArticles(std::vector<StatusOr<CollectedItem>> items, const CategoryRules& rules,
+                 const std::set<ArticleKey>& existing, std::vector<Status>& answers) {
   Batch batch;
   for (size_t i = 0; i < items.size(); ++i) {
     answers[i] = items[i].status();
     if (!items[i].ok()) continue;
-    Article article = ToArticle(*std::move(items[i]), existing);
+    Article article = ToArticle(*std::move(items[i]), rules, existing);
     Violations violations;
     Validate(article, UrlRule::kOptional, "item.", violations);
     answers[i] = violations.ToStatus();
@@ -81,12 +81,12 @@ std::vector<Status> Worker::Accept(std::span<const Envelope> envelopes) {
   if (!items.ok()) return All(envelopes.size(), items.status());
   std::set<ArticleKey> named;
   for (const StatusOr<CollectedItem>& item : *items) {
-    if (item.ok()) named.merge(NamedCategories(*item));
+    if (item.ok()) named.merge(NamedCategories(*item, rules_));
   }
   const auto existing = store_.ExistingCategories(call.deadline, named);
   if (!existing.ok()) return All(envelopes.size(), existing.status());
   std::vector<Status> answers(envelopes.size());
-  const Batch batch = ToArticles(*std::move(items), *existing, answers);
+  const Batch batch = ToArticles(*std::move(items), rules_, *existing, answers);
   const std::vector<std::string> prefixes(batch.articles.size(), "item.");
   const auto results = store_.Upsert(call.deadline, ToSent(batch.articles, prefixes));
   if (!results.ok()) return All(envelopes.size(), results.status());

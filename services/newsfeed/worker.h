@@ -23,7 +23,9 @@ class Worker {
   using ReadItems = std::function<StatusOr<std::vector<StatusOr<CollectedItem>>>(
       const rpc::CallContext&, const std::vector<std::string>& ids)>;
 
-  Worker(Store& store, UpsertMetrics& metrics) : store_(store), metrics_(metrics) {}
+  // `rules` outlives it, and does not change once it is started.
+  Worker(Store& store, UpsertMetrics& metrics, const CategoryRules& rules)
+      : store_(store), metrics_(metrics), rules_(rules) {}
 
   // What the transport delivers to this worker; before Start it is told to come again.
   std::vector<events::Consumer> Consumers();
@@ -39,6 +41,7 @@ class Worker {
 
   Store& store_;
   UpsertMetrics& metrics_;
+  const CategoryRules& rules_;
   std::mutex mutex_;
   ReadItems read_items_;  // empty while stopped
 };

@@ -69,7 +69,8 @@ struct Parts {
                       hub,   1'000, metrics};  // never started: the store answers
   TreeStore tree{reads, writes, logs};
   TreeWorker tree_worker{tree, metrics};
-  Handlers handlers{store, tree, tree_worker, memory, keeper, clock, upserts, {}};
+  Handlers handlers{
+      store, tree, tree_worker, memory, keeper, clock, upserts, DefaultCategoryRules(), {}};
 };
 
 // Articles of the size of Korean news, oldest first, inside the database.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/newsfeed/handlers.h"
+#include "services/newsfeed/service_category_rules.h"
 #include "services/newsfeed/store.h"
 #include "services/platform/metrics.h"
 #include "services/platform/timestamp.h"
@@ -159,7 +160,8 @@ class NewsFeedTest : public ::testing::Test {
   FeedMemory memory_{kMemoryArticles, 4};
   WatchHub hub_{metrics_};
   MemoryKeeper keeper_{reads_, store_, memory_, hub_, kMemoryArticles, metrics_};
-  Handlers handlers_{store_, tree_, tree_worker_, memory_, keeper_, clock_, upserts_, {}};
+  Handlers handlers_{store_, tree_,    tree_worker_,           memory_, keeper_,
+                     clock_, upserts_, DefaultCategoryRules(), {}};
 };
 
 }  // namespace winnow::newsfeed

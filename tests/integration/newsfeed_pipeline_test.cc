@@ -68,7 +68,7 @@ class Pipeline : public NewsFeedTest {
 
   std::map<std::string, CollectedItem> items_;
   Status collector_away_;
-  Worker worker_{store_, upserts_};
+  Worker worker_{store_, upserts_, DefaultCategoryRules()};
 };
 
 TEST_F(Pipeline, TurnsAnAcceptedItemIntoAnArticle) {
@@ -88,6 +88,52 @@ TEST_F(Pipeline, TurnsAnAcceptedItemIntoAnArticle) {
   EXPECT_EQ(article.categories(0).rule(), "source category");
   EXPECT_THAT(Scroll(Feed("society")), ElementsAre("a"));
   EXPECT_EQ(*FromTimestamp(article.publish_time()), *item.publish_time);
+}
+
+TEST_F(Pipeline, PutsAnItemWhereTheRulesFindIt) {
+  Create("energy");
+  CollectedItem& item = Collect("a");
+  item.title = "태양광 발전소가 AI를 쓴다";
+  item.keywords = {"ONLY AVAILABLE IN PAID PLANS", "kept"};
+  item.source_categories = {"only available in energy plans"};
+  EXPECT_THAT(Deliver({Accepted("a")}), ElementsAre(StatusCode::kOk));
+  const v1::Article article = *Get("a");
+  ASSERT_EQ(article.categories_size(), 1) << "ai is no category here";
+  EXPECT_EQ(article.categories(0).category_id(), "energy");
+  EXPECT_EQ(article.categories(0).rule(), "words: 태양광");
+  EXPECT_EQ(article.categories(0).field(), "title");
+  EXPECT_EQ(article.categories(0).span_begin(), 0);
+  EXPECT_EQ(article.categories(0).span_end(), 3);
+  EXPECT_DOUBLE_EQ(article.categories(0).score(), 0.5);
+  EXPECT_THAT(article.keywords(), ElementsAre("kept")) << "a placeholder is absent";
+  EXPECT_THAT(Scroll(Feed("energy")), ElementsAre("a"));
+  EXPECT_THAT(Scroll(Feed("uncategorized")), IsEmpty());
+}
+
+TEST_F(Pipeline, CategorizesWhatCallersSendWhenTheyAskForIt) {
+  Create("energy");
+  Create("ai");
+  v1::BatchUpsertArticlesRequest request;
+  *request.add_articles() = Make("a", {}, {"ai"});
+  request.mutable_articles(0)->set_title("Solar power and AI");
+  ASSERT_TRUE(handlers_.BatchUpsertArticles(Call(), request).ok());
+  EXPECT_EQ(Get("a")->categories_size(), 1);
+  request.set_categorize(true);
+  ASSERT_TRUE(handlers_.BatchUpsertArticles(Call(), request).ok());
+  ASSERT_EQ(Get("a")->categories_size(), 2);
+  EXPECT_EQ(Get("a")->categories(0).rule(), "caller") << "what the caller says stays";
+  EXPECT_EQ(Get("a")->categories(1).category_id(), "energy");
+}
+
+TEST_F(Pipeline, SeedsANamespaceThatHasNoCategories) {
+  std::vector<Category> seeds(2);
+  seeds[0].id = "x";
+  seeds[0].display_name = "X";
+  seeds[1].id = "y";
+  seeds[1].display_name = "Y";
+  EXPECT_EQ(*store_.SeedCategories(Soon(), "default", seeds), 2);
+  EXPECT_EQ(*store_.SeedCategories(Soon(), "default", seeds), 0);
+  EXPECT_EQ(Count("SELECT count(*) FROM newsfeed.categories"), 2);
 }
 
 TEST_F(Pipeline, SortsItemsWithoutAPublishTimeByTheirArrival) {
