@@ -9,6 +9,7 @@
 
 #include "services/app/command.h"
 #include "services/app/exit_code.h"
+#include "services/app/feed_operator.h"
 #include "services/app/feed_watch.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
@@ -130,7 +131,7 @@ void AddWatch(CLI::App& feed, Command& chosen) {
 }  // namespace
 
 void AddFeedCommands(CLI::App& app, Command& chosen) {
-  CLI::App* feed = app.add_subcommand("feed", "read feeds");
+  CLI::App* feed = app.add_subcommand("feed", "read, search and look after feeds");
   feed->require_subcommand(1);
 
   auto list_options = std::make_shared<FeedOptions>();
@@ -147,6 +148,8 @@ void AddFeedCommands(CLI::App& app, Command& chosen) {
   });
 
   AddWatch(*feed, chosen);
+  AddFeedOperatorCommands(*feed, chosen);
+  AddFeedImportRedis(*feed, chosen);
   auto scroll_options = std::make_shared<FeedOptions>();
   scroll_options->count = 0;
   CLI::App* scroll = feed->add_subcommand("scroll", "the whole feed, page after page");

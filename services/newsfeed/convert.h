@@ -9,6 +9,9 @@
 #include "services/newsfeed/citations.h"
 #include "services/newsfeed/feed_answer.h"
 #include "services/newsfeed/feed_query.h"
+#include "services/newsfeed/feed_stats.h"
+#include "services/newsfeed/feed_status.h"
+#include "services/newsfeed/search_terms.h"
 #include "services/newsfeed/upsert.h"
 #include "services/platform/status.h"
 #include "winnow/events/v1/events.pb.h"
@@ -48,6 +51,14 @@ v1::WatchArticlesResponse Gap(const FeedQuery& query, int64_t position, const st
 // INVALID_ARGUMENT with all violations, or INVALID_PAGE_TOKEN.
 StatusOr<FeedQuery> FromProto(const v1::CountNewArticlesRequest& request);
 StatusOr<FeedQuery> FromProto(const v1::WatchArticlesRequest& request);
+StatusOr<FeedQuery> FromProto(const v1::RefreshFeedRequest& request);
+StatusOr<FeedQuery> FromProto(const v1::GetFeedStatusRequest& request);
+StatusOr<SearchQuery> FromProto(const v1::SearchArticlesRequest& request);
+// Days are counted back from `now`.
+StatusOr<StatsQuery> FromProto(const v1::GetFeedStatsRequest& request, Time now);
+v1::FeedCounter ToProto(const FeedCounter& counter);
+v1::GetFeedStatusResponse ToProto(const FeedStatus& status);
+std::string NextToken(const SearchQuery& query, const FeedKey& last);
 // ListArticlesResponse on the wire.
 std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, bool stale);
 std::string NextToken(const CategoryQuery& query, const Category& last);

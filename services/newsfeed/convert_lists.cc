@@ -104,15 +104,22 @@ StatusOr<std::vector<std::string>> Split(const std::string& text) {
 
 uint64_t HashCategories(const CategoryQuery& query) { return HashFeed(query.ns, {}, {}); }
 
-// Namespace, category and filter of a request.
+// Namespace and category of a request.
 template <class Request>
-FeedQuery FeedOf(const Request& request, Violations& violations) {
+FeedQuery NamedFeed(const Request& request, Violations& violations) {
   FeedQuery query;
   query.ns = NamespaceOf(request.namespace_(), violations);
   query.category = request.category_id().empty() ? kAllFeed : request.category_id();
   if (!IsSlug(query.category)) {
     violations.Add("category_id", "must be the id of a category: [a-z0-9-], 1 to 64 characters");
   }
+  return query;
+}
+
+// And its filter.
+template <class Request>
+FeedQuery FeedOf(const Request& request, Violations& violations) {
+  FeedQuery query = NamedFeed(request, violations);
   query.filter = FromProto(request.filter(), violations);
   return query;
 }
@@ -151,6 +158,20 @@ StatusOr<FeedQuery> FromProto(const v1::WatchArticlesRequest& request) {
   Violations violations;
   FeedQuery query = FeedOf(request, violations);
   return WithPosition(std::move(query), request.resume_token(), violations);
+}
+
+StatusOr<FeedQuery> FromProto(const v1::RefreshFeedRequest& request) {
+  Violations violations;
+  FeedQuery query = NamedFeed(request, violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  return query;
+}
+
+StatusOr<FeedQuery> FromProto(const v1::GetFeedStatusRequest& request) {
+  Violations violations;
+  FeedQuery query = NamedFeed(request, violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  return query;
 }
 
 StatusOr<CategoryQuery> FromProto(const v1::ListCategoriesRequest& request) {

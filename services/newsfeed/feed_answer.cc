@@ -9,6 +9,7 @@ namespace {
 FeedAnswer Begin(MemoryView view) {
   FeedAnswer answer;
   answer.from_memory = view.page.entries.size();
+  answer.of_memory = true;
   answer.articles.reserve(answer.from_memory);
   for (PrefixEntry& entry : view.page.entries) answer.articles.push_back(std::move(entry.article));
   answer.since = view.since;

@@ -24,6 +24,7 @@ struct StorePart {
 struct FeedAnswer {
   std::vector<std::shared_ptr<const EncodedArticle>> articles;  // memory's first
   size_t from_memory = 0;
+  bool of_memory = false;       // memory had a part, if only to say that there is nothing
   std::optional<FeedKey> next;  // where the next page begins; none at the end
   int64_t since = 0;
   int64_t until = 0;

@@ -129,6 +129,15 @@ bool FeedMemory::Has(std::string_view feed) const {
   return feeds_.contains(feed);
 }
 
+std::optional<MemoryStatus> FeedMemory::Describe(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = feeds_.find(name);
+  if (found == feeds_.end()) return std::nullopt;
+  const Feed& feed = *found->second;
+  return MemoryStatus{feed.prefix.size(), feed.prefix.floor(), std::max(position_, feed.filled_at),
+                      feed.source};
+}
+
 size_t FeedMemory::feeds() const {
   const std::shared_lock lock(mutex_);
   return feeds_.size();

@@ -64,6 +64,14 @@ struct FeedEvent {
   std::shared_ptr<const EncodedArticle> article{};  // null: it has left
 };
 
+// What memory holds of one feed.
+struct MemoryStatus {
+  size_t cached = 0;
+  std::optional<FeedKey> floor{};  // nothing: the whole feed
+  int64_t position = 0;            // of the log; exact at it
+  FillSource source = FillSource::kStore;
+};
+
 // Prefixes of feeds, all exact at one position of the log (each at least at the one it was filled
 // at). Readers of any thread; one writer at a time changes it (worker_memory.h).
 class FeedMemory {
@@ -88,6 +96,8 @@ class FeedMemory {
 
   bool empty() const;
   bool Has(std::string_view feed) const;
+  // Nothing when it is not here.
+  std::optional<MemoryStatus> Describe(std::string_view feed) const;
   // The first position that a feed here was filled at; changes up to it matter to none.
   int64_t OldestFill() const;
   size_t feeds() const;

@@ -30,14 +30,15 @@ StatusOr<ArticleKey> KeyOf(const Request& request) {
 // milliseconds.
 void Handlers::AwaitMemory(const rpc::CallContext& call) {
   const Deadline limit = std::chrono::steady_clock::now() + kMemoryWait;
-  const int64_t position = std::max(store_.last_commit(), tree_.last_commit());
-  keeper_.Await(position, std::min(call.deadline, limit));
+  const int64_t position = std::max(parts_.store.last_commit(), parts_.tree.last_commit());
+  parts_.keeper.Await(position, std::min(call.deadline, limit));
 }
 
 StatusOr<v1::GetArticleResponse> Handlers::GetArticle(const rpc::CallContext& call,
                                                       const v1::GetArticleRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
-  WINNOW_ASSIGN_OR_RETURN(StoredArticle article, store_.Get(call.deadline, key.first, key.second));
+  WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
+                          parts_.store.Get(call.deadline, key.first, key.second));
   v1::GetArticleResponse response;
   *response.mutable_article() = ToProto(std::move(article));
   return response;
@@ -46,7 +47,8 @@ StatusOr<v1::GetArticleResponse> Handlers::GetArticle(const rpc::CallContext& ca
 StatusOr<v1::DeleteArticleResponse> Handlers::DeleteArticle(
     const rpc::CallContext& call, const v1::DeleteArticleRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
-  WINNOW_ASSIGN_OR_RETURN(const Time deleted, store_.Delete(call.deadline, key.first, key.second));
+  WINNOW_ASSIGN_OR_RETURN(const Time deleted,
+                          parts_.store.Delete(call.deadline, key.first, key.second));
   AwaitMemory(call);
   v1::DeleteArticleResponse response;
   *response.mutable_delete_time() = ToTimestamp(deleted);
@@ -57,7 +59,7 @@ StatusOr<v1::UndeleteArticleResponse> Handlers::UndeleteArticle(
     const rpc::CallContext& call, const v1::UndeleteArticleRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
   WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
-                          store_.Undelete(call.deadline, key.first, key.second));
+                          parts_.store.Undelete(call.deadline, key.first, key.second));
   AwaitMemory(call);
   v1::UndeleteArticleResponse response;
   *response.mutable_article() = ToProto(std::move(article));

@@ -10,8 +10,12 @@
 #include "services/newsfeed/feed_memory.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_metrics.h"
+#include "services/newsfeed/store_projection.h"
+#include "services/newsfeed/store_search.h"
+#include "services/newsfeed/store_stats.h"
 #include "services/newsfeed/store_tree.h"
 #include "services/newsfeed/worker_memory.h"
+#include "services/newsfeed/worker_projector.h"
 #include "services/newsfeed/worker_tree.h"
 #include "services/platform/clock.h"
 #include "services/platform/grpc/call.h"
@@ -35,18 +39,23 @@ class Handlers {
   struct Options {
     Micros stale_after = std::chrono::minutes(10);
   };
-  Handlers(Store& store, TreeStore& tree, TreeWorker& tree_worker, FeedMemory& memory,
-           MemoryKeeper& keeper, const Clock& clock, UpsertMetrics& metrics,
-           const CategoryRules& rules, Options options)
-      : store_(store),
-        tree_(tree),
-        tree_worker_(tree_worker),
-        memory_(memory),
-        keeper_(keeper),
-        clock_(clock),
-        metrics_(metrics),
-        rules_(rules),
-        options_(options) {}
+  // What it works with; all outlive it.
+  struct Parts {
+    Store& store;
+    TreeStore& tree;
+    TreeWorker& tree_worker;
+    SearchStore& search;
+    StatsStore& stats;
+    FeedMemory& memory;
+    MemoryKeeper& keeper;
+    const Clock& clock;
+    UpsertMetrics& metrics;
+    PageMetrics& pages;
+    const CategoryRules& rules;
+    ProjectionStore* projections = nullptr;  // with a Redis only
+    Projector* projector = nullptr;
+  };
+  Handlers(const Parts& parts, Options options) : parts_(parts), options_(options) {}
 
   // The hot page: of memory alone, without waiting for anything. Nothing when that cannot be, or
   // the request is bad; then ListArticles answers.
@@ -59,6 +68,14 @@ class Handlers {
       const rpc::CallContext& call, const v1::CountNewArticlesRequest& request);
   Status WatchArticles(const rpc::CallContext& call, const v1::WatchArticlesRequest& request,
                        const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber);
+  StatusOr<v1::SearchArticlesResponse> SearchArticles(const rpc::CallContext& call,
+                                                      const v1::SearchArticlesRequest& request);
+  StatusOr<v1::GetFeedStatsResponse> GetFeedStats(const rpc::CallContext& call,
+                                                  const v1::GetFeedStatsRequest& request);
+  StatusOr<v1::RefreshFeedResponse> RefreshFeed(const rpc::CallContext& call,
+                                                const v1::RefreshFeedRequest& request);
+  StatusOr<v1::GetFeedStatusResponse> GetFeedStatus(const rpc::CallContext& call,
+                                                    const v1::GetFeedStatusRequest& request);
   StatusOr<v1::GetArticleResponse> GetArticle(const rpc::CallContext& call,
                                               const v1::GetArticleRequest& request);
   StatusOr<v1::BatchUpsertArticlesResponse> BatchUpsertArticles(
@@ -94,14 +111,7 @@ class Handlers {
   StatusOr<FeedAnswer> ReadStore(const rpc::CallContext& call, const FeedQuery& query);
   std::string Finish(const FeedQuery& query, FeedAnswer answer) const;
 
-  Store& store_;
-  TreeStore& tree_;
-  TreeWorker& tree_worker_;
-  FeedMemory& memory_;
-  MemoryKeeper& keeper_;
-  const Clock& clock_;
-  UpsertMetrics& metrics_;
-  const CategoryRules& rules_;
+  const Parts parts_;
   const Options options_;
 };
 

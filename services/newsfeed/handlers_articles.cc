@@ -52,14 +52,14 @@ StatusOr<std::vector<v1::UpsertArticleResult>> Handlers::Put(const rpc::CallCont
                                                              ArticleBatch batch) {
   WINNOW_RETURN_IF_ERROR(Categorize(call, batch));
   const std::vector<Sent> sent = ToSent(batch.articles, batch.prefixes);
-  WINNOW_ASSIGN_OR_RETURN(auto stored, store_.Upsert(call.deadline, sent));
+  WINNOW_ASSIGN_OR_RETURN(auto stored, parts_.store.Upsert(call.deadline, sent));
   AwaitMemory(call);
   std::vector<v1::UpsertArticleResult> results(batch.refusals.size());
   auto next = stored.begin();
   for (size_t i = 0; i < results.size(); ++i) {
     const Status& refusal = batch.refusals[i];
     const StatusOr<Upserted> result = refusal.ok() ? std::move(*next++) : refusal;
-    metrics_.Count(result);
+    parts_.metrics.Count(result);
     if (result.ok()) {
       *results[i].mutable_upserted() = ToProto(*result);
     } else {
@@ -73,14 +73,15 @@ Status Handlers::Categorize(const rpc::CallContext& call, ArticleBatch& batch) {
   std::set<ArticleKey> named;
   for (size_t i = 0; i < batch.articles.size(); ++i) {
     if (!batch.categorize[i]) continue;
-    for (const RuleCategory& category : rules_.categories()) {
+    for (const RuleCategory& category : parts_.rules.categories()) {
       named.emplace(batch.articles[i].ns, category.id);
     }
   }
   if (named.empty()) return OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(const auto existing, store_.ExistingCategories(call.deadline, named));
+  WINNOW_ASSIGN_OR_RETURN(const auto existing,
+                          parts_.store.ExistingCategories(call.deadline, named));
   for (size_t i = 0; i < batch.articles.size(); ++i) {
-    if (batch.categorize[i]) AddRuleLabels(rules_, existing, {}, batch.articles[i]);
+    if (batch.categorize[i]) AddRuleLabels(parts_.rules, existing, {}, batch.articles[i]);
   }
   return OkStatus();
 }
@@ -124,7 +125,7 @@ StatusOr<v1::BatchGetArticlesResponse> Handlers::BatchGetArticles(
   for (const std::string& id : request.ids()) {
     if (IsArticleId(id)) ids.push_back(id);
   }
-  WINNOW_ASSIGN_OR_RETURN(auto found, store_.BatchGet(call.deadline, ns, ids));
+  WINNOW_ASSIGN_OR_RETURN(auto found, parts_.store.BatchGet(call.deadline, ns, ids));
   v1::BatchGetArticlesResponse response;
   auto next = found.begin();
   for (int i = 0; i < request.ids_size(); ++i) {
@@ -149,7 +150,8 @@ StatusOr<v1::LookupArticleResponse> Handlers::LookupArticle(
   const std::string ns = NamespaceOf(request.namespace_(), violations);
   const std::string canonical_url = CanonicalUrlOf(request.url(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(StoredArticle article, store_.LookUp(call.deadline, ns, canonical_url));
+  WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
+                          parts_.store.LookUp(call.deadline, ns, canonical_url));
   v1::LookupArticleResponse response;
   *response.mutable_article() = ToProto(std::move(article));
   return response;

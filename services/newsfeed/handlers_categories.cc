@@ -28,7 +28,8 @@ StatusOr<v1::CreateCategoryResponse> Handlers::CreateCategory(
   Violations violations;
   const Category category = FromProto(request.category(), "category.", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const Category created, store_.CreateCategory(call.deadline, category));
+  WINNOW_ASSIGN_OR_RETURN(const Category created,
+                          parts_.store.CreateCategory(call.deadline, category));
   v1::CreateCategoryResponse response;
   *response.mutable_category() = ToProto(created);
   return response;
@@ -41,7 +42,7 @@ StatusOr<v1::UpdateCategoryResponse> Handlers::UpdateCategory(
   const Category category = FromProto(request.category(), "category.", violations);
   CheckCategoryMask(request.update_mask(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const Category renamed, tree_.Rename(call.deadline, category));
+  WINNOW_ASSIGN_OR_RETURN(const Category renamed, parts_.tree.Rename(call.deadline, category));
   v1::UpdateCategoryResponse response;
   *response.mutable_category() = ToProto(renamed);
   return response;
@@ -56,7 +57,7 @@ StatusOr<v1::MoveCategoryResponse> Handlers::MoveCategory(const rpc::CallContext
     violations.Add("parent_id", kSlugRule);
   }
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const Category moved, tree_.BeginMove(call.deadline, category));
+  WINNOW_ASSIGN_OR_RETURN(const Category moved, parts_.tree.BeginMove(call.deadline, category));
   WINNOW_ASSIGN_OR_RETURN(const TreeProgress progress, Follow(call, category));
   v1::MoveCategoryResponse response;
   *response.mutable_category() = ToProto(moved);
@@ -70,7 +71,7 @@ StatusOr<v1::DeleteCategoryResponse> Handlers::DeleteCategory(
   Violations violations;
   const Category category = KeyOf(request, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_RETURN_IF_ERROR(tree_.BeginDelete(call.deadline, category, request.force()));
+  WINNOW_RETURN_IF_ERROR(parts_.tree.BeginDelete(call.deadline, category, request.force()));
   WINNOW_ASSIGN_OR_RETURN(const TreeProgress progress, Follow(call, category));
   v1::DeleteCategoryResponse response;
   response.set_changed_articles(progress.articles);
@@ -81,8 +82,9 @@ StatusOr<v1::DeleteCategoryResponse> Handlers::DeleteCategory(
 // The tree has changed: its articles follow as long as the caller has time. What is left, also
 // after an error, the background does.
 StatusOr<TreeProgress> Handlers::Follow(const rpc::CallContext& call, const Category& category) {
-  const StatusOr<TreeProgress> progress = tree_.Continue(call.deadline, {category.ns, category.id});
-  if (!progress.ok() || !progress->done) tree_worker_.Wake();
+  const StatusOr<TreeProgress> progress =
+      parts_.tree.Continue(call.deadline, {category.ns, category.id});
+  if (!progress.ok() || !progress->done) parts_.tree_worker.Wake();
   if (!progress.ok()) return TreeProgress{};
   AwaitMemory(call);
   return *progress;
@@ -92,7 +94,7 @@ StatusOr<v1::ListCategoriesResponse> Handlers::ListCategories(
     const rpc::CallContext& call, const v1::ListCategoriesRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const CategoryQuery query, FromProto(request));
   WINNOW_ASSIGN_OR_RETURN(std::vector<Category> categories,
-                          store_.ListCategories(call.deadline, query));
+                          parts_.store.ListCategories(call.deadline, query));
   v1::ListCategoriesResponse response;
   if (categories.size() > static_cast<size_t>(query.page_size)) {
     categories.resize(static_cast<size_t>(query.page_size));

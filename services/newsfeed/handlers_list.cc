@@ -24,10 +24,10 @@ bool MayBeGone(const MemoryView& view, const FeedQuery& query) {
 
 std::optional<std::string> Handlers::ListFromMemory(const rpc::CallContext&,
                                                     const v1::ListArticlesRequest& request) {
-  if (memory_.empty()) return std::nullopt;
+  if (parts_.memory.empty()) return std::nullopt;
   const StatusOr<FeedQuery> query = FromProto(request);
   if (!query.ok()) return std::nullopt;
-  std::optional<MemoryView> view = memory_.Look(*query);
+  std::optional<MemoryView> view = parts_.memory.Look(*query);
   if (!view || NeedsStore(*view, *query) || MayBeGone(*view, *query)) return std::nullopt;
   return Finish(*query, FromMemory(*std::move(view), *query));
 }
@@ -36,17 +36,17 @@ StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call,
                                              const v1::ListArticlesRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   WINNOW_ASSIGN_OR_RETURN(FeedAnswer answer, Read(call, query));
-  if (memory_.WantsFill(FeedName(query.ns, query.category))) {
-    keeper_.RequestFill(query.ns, query.category);
+  if (parts_.memory.WantsFill(FeedName(query.ns, query.category))) {
+    parts_.keeper.RequestFill(query.ns, query.category);
   }
   return Finish(query, std::move(answer));
 }
 
 StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuery& query) {
-  std::optional<MemoryView> view = memory_.Look(query);
+  std::optional<MemoryView> view = parts_.memory.Look(query);
   if (!view || MayBeGone(*view, query)) return ReadStore(call, query);
   if (!NeedsStore(*view, query)) return FromMemory(*std::move(view), query);
-  StatusOr<FeedPage> rest = store_.ListArticles(call.deadline, BelowFloor(*view, query));
+  StatusOr<FeedPage> rest = parts_.store.ListArticles(call.deadline, BelowFloor(*view, query));
   if (!rest.ok()) {
     if (!IsAway(rest.status()) || view->page.entries.empty()) return rest.status();
     FeedAnswer answer = FromMemory(*std::move(view), query);
@@ -58,15 +58,16 @@ StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuer
 }
 
 StatusOr<FeedAnswer> Handlers::ReadStore(const rpc::CallContext& call, const FeedQuery& query) {
-  WINNOW_ASSIGN_OR_RETURN(FeedPage page, store_.ListArticles(call.deadline, query));
+  WINNOW_ASSIGN_OR_RETURN(FeedPage page, parts_.store.ListArticles(call.deadline, query));
   return FromStore(Encode(std::move(page)));
 }
 
 std::string Handlers::Finish(const FeedQuery& query, FeedAnswer answer) const {
-  if (answer.from_memory > 0 && !keeper_.healthy()) answer.degraded = kStoreAway;
+  parts_.pages.Count(answer.from_memory, answer.articles.size(), answer.of_memory);
+  if (answer.from_memory > 0 && !parts_.keeper.healthy()) answer.degraded = kStoreAway;
   const std::optional<Time>& created = answer.freshness.created_at;
   const bool stale =
-      !answer.degraded.empty() || !created || clock_.Now() - *created >= options_.stale_after;
+      !answer.degraded.empty() || !created || parts_.clock.Now() - *created >= options_.stale_after;
   return EncodeResponse(query, answer, stale);
 }
 

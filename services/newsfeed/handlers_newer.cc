@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kCatchUpTime(30);
 StatusOr<v1::CountNewArticlesResponse> Handlers::CountNewArticles(
     const rpc::CallContext& call, const v1::CountNewArticlesRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
-  WINNOW_ASSIGN_OR_RETURN(const NewerCount newer, store_.CountNewer(call.deadline, query));
+  WINNOW_ASSIGN_OR_RETURN(const NewerCount newer, parts_.store.CountNewer(call.deadline, query));
   v1::CountNewArticlesResponse response;
   response.set_count(newer.count);
   response.set_exact(newer.exact);
@@ -28,7 +28,7 @@ Status Handlers::WatchArticles(const rpc::CallContext& call,
                                const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   const Deadline limit = std::chrono::steady_clock::now() + kCatchUpTime;
-  return keeper_.Watch(std::min(call.deadline, limit), query, subscriber);
+  return parts_.keeper.Watch(std::min(call.deadline, limit), query, subscriber);
 }
 
 }  // namespace winnow::newsfeed

@@ -7,6 +7,7 @@
 #include "services/newsfeed/worker.h"
 #include "services/newsfeed/worker_projector.h"
 #include "services/platform/grpc/binder.h"
+#include "services/platform/log.h"
 #include "services/platform/timestamp.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
 
@@ -36,6 +37,10 @@ constexpr rpc::Method kMoveCategory{"winnow.newsfeed.v1.NewsFeedService/MoveCate
                                     Lane::kWrite};
 constexpr rpc::Method kDeleteCategory{"winnow.newsfeed.v1.NewsFeedService/DeleteCategory",
                                       Lane::kWrite};
+constexpr rpc::Method kSearchArticles{"winnow.newsfeed.v1.NewsFeedService/SearchArticles"};
+constexpr rpc::Method kGetFeedStats{"winnow.newsfeed.v1.NewsFeedService/GetFeedStats"};
+constexpr rpc::Method kRefreshFeed{"winnow.newsfeed.v1.NewsFeedService/RefreshFeed"};
+constexpr rpc::Method kGetFeedStatus{"winnow.newsfeed.v1.NewsFeedService/GetFeedStatus"};
 constexpr rpc::Method kListCategories{"winnow.newsfeed.v1.NewsFeedService/ListCategories"};
 
 using grpc::CallbackServerContext;
@@ -128,6 +133,26 @@ class Service final : public HotService {
                                      v1::DeleteCategoryResponse* response) override {
     return Unary(context, request, response, kDeleteCategory, &Handlers::DeleteCategory);
   }
+  ServerUnaryReactor* SearchArticles(CallbackServerContext* context,
+                                     const v1::SearchArticlesRequest* request,
+                                     v1::SearchArticlesResponse* response) override {
+    return Unary(context, request, response, kSearchArticles, &Handlers::SearchArticles);
+  }
+  ServerUnaryReactor* GetFeedStats(CallbackServerContext* context,
+                                   const v1::GetFeedStatsRequest* request,
+                                   v1::GetFeedStatsResponse* response) override {
+    return Unary(context, request, response, kGetFeedStats, &Handlers::GetFeedStats);
+  }
+  ServerUnaryReactor* RefreshFeed(CallbackServerContext* context,
+                                  const v1::RefreshFeedRequest* request,
+                                  v1::RefreshFeedResponse* response) override {
+    return Unary(context, request, response, kRefreshFeed, &Handlers::RefreshFeed);
+  }
+  ServerUnaryReactor* GetFeedStatus(CallbackServerContext* context,
+                                    const v1::GetFeedStatusRequest* request,
+                                    v1::GetFeedStatusResponse* response) override {
+    return Unary(context, request, response, kGetFeedStatus, &Handlers::GetFeedStatus);
+  }
   grpc::ServerBidiReactor<v1::IngestArticlesRequest, v1::IngestArticlesResponse>* IngestArticles(
       CallbackServerContext* context) override {
     return binder_.Ingest<v1::IngestArticlesRequest, v1::IngestArticlesResponse>(
@@ -196,31 +221,55 @@ Status SeedCategories(Store& store, const CategoryRules& rules) {
 struct State {
   State(Platform& platform, const Settings& settings)
       : metrics(platform.metrics),
+        pages(platform.metrics),
         store(platform.reads, platform.writes, platform.logs, platform.clock,
               {.max_future = settings.max_future}),
         tree(platform.reads, platform.writes, platform.logs),
         tree_worker(tree, platform.metrics),
+        search(platform.reads),
+        stats(platform.reads),
         memory(settings.memory_articles, settings.memory_feeds),
         hub(platform.metrics),
         keeper(platform.reads, store, memory, hub, static_cast<int>(settings.memory_articles),
                platform.metrics),
         worker(store, metrics, rules),
-        handlers(store, tree, tree_worker, memory, keeper, platform.clock, metrics, rules,
-                 {.stale_after = settings.stale_after}),
+        handlers(PartsOf(platform, settings), {.stale_after = settings.stale_after}),
         service(platform.runtime, handlers) {
-    if (platform.redis == nullptr) return;
-    projections.emplace(platform.reads, platform.writes);
-    projector.emplace(store, *projections, *platform.redis, platform.clock,
-                      ProjectorOptions{.stale_after = settings.stale_after}, platform.metrics);
+    if (!projector) return;
     keeper.SetColdRead([this](const std::string& ns, const std::string& category) {
       return projector->Read(ns, category);
     });
   }
+  // Makes those that a Redis brings, too.
+  Handlers::Parts PartsOf(Platform& platform, const Settings& settings) {
+    if (platform.redis != nullptr) {
+      projections.emplace(platform.reads, platform.writes);
+      projector.emplace(store, *projections, *platform.redis, platform.clock,
+                        ProjectorOptions{.stale_after = settings.stale_after}, platform.metrics);
+    }
+    return {store,
+            tree,
+            tree_worker,
+            search,
+            stats,
+            memory,
+            keeper,
+            platform.clock,
+            metrics,
+            pages,
+            rules,
+            projections ? &*projections : nullptr,
+            projector ? &*projector : nullptr};
+  }
+
   UpsertMetrics metrics;
+  PageMetrics pages;
   CategoryRules rules = DefaultCategoryRules();
   Store store;
   TreeStore tree;
   TreeWorker tree_worker;
+  SearchStore search;
+  StatsStore stats;
   FeedMemory memory;
   WatchHub hub;
   std::optional<ProjectionStore> projections;  // with a Redis only
@@ -262,7 +311,10 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.start = [&state = *state, rules_status](rpc::Peers& peers) -> Status {
     WINNOW_RETURN_IF_ERROR(rules_status);
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
-    WINNOW_RETURN_IF_ERROR(SeedCategories(state.store, state.rules));
+    if (const Status seeded = SeedCategories(state.store, state.rules); !seeded.ok()) {
+      log::Warn("the categories of the rules are made with the next start",
+                {{"why", Message(seeded)}});
+    }
     state.keeper.Start();
     state.tree_worker.Start();
     if (state.projector) state.projector->Start();

@@ -4,6 +4,7 @@
 #include "services/newsfeed/store_entries.h"
 #include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_known.h"
+#include "services/newsfeed/store_search.h"
 #include "services/platform/embedded.h"
 
 // Single articles, and the schema.
@@ -39,6 +40,7 @@ Time DeleteStored(pg::LogSession& log, StoredArticle article, LogReceipt& receip
   receipt = AppendChanges(log, {&change, 1});
   DeleteEntries(log.session(), entries);
   DeleteKeywords(log.session(), {&article, 1});
+  DeleteSearch(log.session(), {&article, 1});
   log.session().Execute(kDelete, content.ns, content.id, now);
   return now;
 }
@@ -62,6 +64,7 @@ void RestoreStored(pg::LogSession& log, StoredArticle& article, LogReceipt& rece
   }
   InsertEntries(session, entries);
   InsertKeywords(session, {&article, 1});
+  InsertSearch(session, {&article, 1});
 }
 
 }  // namespace

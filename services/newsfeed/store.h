@@ -12,6 +12,7 @@
 #include "services/newsfeed/categories.h"
 #include "services/newsfeed/citations.h"
 #include "services/newsfeed/feed_query.h"
+#include "services/newsfeed/feed_status.h"
 #include "services/newsfeed/store_log.h"
 #include "services/newsfeed/upsert.h"
 #include "services/platform/clock.h"
@@ -63,6 +64,10 @@ class Store {
   StatusOr<NewerCount> CountNewer(Deadline deadline, const FeedQuery& query);
   // NOT_FOUND for a feed of no category.
   Status CheckFeed(Deadline deadline, const std::string& ns, const std::string& category);
+
+  // How far the log is, and how fresh a namespace. NOT_FOUND as above.
+  StatusOr<StoreStatus> ReadStatus(Deadline deadline, const std::string& ns,
+                                   const std::string& category);
 
   // ALREADY_EXISTS; NOT_FOUND and the errors of PathBelow for its parent.
   StatusOr<Category> CreateCategory(Deadline deadline, const Category& category);

@@ -6,6 +6,7 @@
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_known.h"
 #include "services/newsfeed/store_log.h"
+#include "services/newsfeed/store_stats.h"
 
 namespace winnow::newsfeed {
 namespace {
@@ -63,7 +64,8 @@ struct Added {
 };
 
 // New citations of each article that may be there.
-std::map<ArticleKey, Added> Insert(pg::Session& session, std::span<const Citation> citations) {
+std::map<ArticleKey, Added> Insert(pg::LogSession& log, std::span<const Citation> citations) {
+  pg::Session& session = log.session();
   std::set<ArticleKey> originals;
   for (const Citation& citation : citations) originals.emplace(citation.ns, citation.original);
   const std::map<ArticleKey, Alias> aliases = LoadAliases(session, originals);
@@ -78,12 +80,15 @@ std::map<ArticleKey, Added> Insert(pg::Session& session, std::span<const Citatio
     arrivals.Add(citation.arrival_time);
   }
   std::map<ArticleKey, Added> added;
+  std::vector<ChannelCitations> cited_by;
   for (const pqxx::row& row :
        session.Execute(kInsert, namespaces, cited, duplicates, channels, urls, arrivals)) {
     Added& of = added[{row[0].as<std::string>(), row[1].as<std::string>()}];
     ++of.count;
     of.channels.insert(row[2].as<std::string>());
+    cited_by.push_back({row[0].as<std::string>(), row[2].as<std::string>(), 1});
   }
+  CountCitations(log, cited_by);
   return added;
 }
 
@@ -154,7 +159,7 @@ Status Store::Cite(Deadline deadline, std::span<const Citation> citations) {
              logs_, FeedsStream(), deadline,
              [&](pg::LogSession& log) {
                PlanByIndex(log.session());
-               receipt = AppendChanges(log, Add(log.session(), Insert(log.session(), citations)));
+               receipt = AppendChanges(log, Add(log.session(), Insert(log, citations)));
                return OkStatus();
              },
              [&](pg::Session& session) { return IsCommitted(session, receipt); })

@@ -8,6 +8,11 @@ Counter& Outcome(Metrics& metrics, const char* outcome) {
                             "Articles sent, by what became of them", {{"outcome", outcome}});
 }
 
+Counter& Pages(Metrics& metrics, const char* tier) {
+  return metrics.GetCounter("winnow_newsfeed_pages_total", "Pages of feeds, by who served them.",
+                            {{"tier", tier}});
+}
+
 }  // namespace
 
 UpsertMetrics::UpsertMetrics(Metrics& metrics)
@@ -29,6 +34,18 @@ void UpsertMetrics::Count(const StatusOr<Upserted>& result) {
     case UpsertOutcome::kMerged:
       return merged_.Increment();
   }
+}
+
+PageMetrics::PageMetrics(Metrics& metrics)
+    : memory_total_(Pages(metrics, "memory")),
+      spliced_total_(Pages(metrics, "spliced")),
+      store_total_(Pages(metrics, "store")) {}
+
+void PageMetrics::Count(size_t from_memory, size_t articles, bool of_memory) {
+  const bool whole = of_memory && from_memory == articles;
+  const bool part = of_memory && from_memory > 0;
+  (whole ? memory_ : part ? spliced_ : store_).fetch_add(1, std::memory_order_relaxed);
+  (whole ? memory_total_ : part ? spliced_total_ : store_total_).Increment();
 }
 
 }  // namespace winnow::newsfeed

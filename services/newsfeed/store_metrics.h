@@ -1,5 +1,9 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
+#include "services/newsfeed/feed_status.h"
 #include "services/newsfeed/upsert.h"
 #include "services/platform/metrics.h"
 
@@ -17,6 +21,23 @@ class UpsertMetrics {
   Counter& unchanged_;
   Counter& merged_;
   Counter& refused_;
+};
+
+// winnow_newsfeed_pages_total{tier}.
+class PageMetrics {
+ public:
+  explicit PageMetrics(Metrics& metrics);
+  // A page of so many articles from memory, of so many in all.
+  void Count(size_t from_memory, size_t articles, bool of_memory);
+  PageCounts counts() const { return {memory_, spliced_, store_}; }
+
+ private:
+  Counter& memory_total_;
+  Counter& spliced_total_;
+  Counter& store_total_;
+  std::atomic<int64_t> memory_ = 0;
+  std::atomic<int64_t> spliced_ = 0;
+  std::atomic<int64_t> store_ = 0;
 };
 
 }  // namespace winnow::newsfeed

@@ -27,7 +27,7 @@ constexpr pg::Statement kNote{
 
 constexpr pg::Statement kFind{
     "newsfeed.find_projection",
-    "SELECT position, epoch, checksum FROM newsfeed.projections WHERE feed = $1"};
+    "SELECT position, epoch, checksum, projected_at FROM newsfeed.projections WHERE feed = $1"};
 
 }  // namespace
 
@@ -64,7 +64,7 @@ StatusOr<std::optional<ProjectedFeed>> ProjectionStore::Find(Deadline deadline,
     const pqxx::result rows = session.Execute(kFind, feed);
     if (rows.empty()) return std::optional<ProjectedFeed>();
     return std::optional(ProjectedFeed{rows[0][0].as<int64_t>(), rows[0][1].as<std::string>(),
-                                       FromUuid(rows[0][2])});
+                                       FromUuid(rows[0][2]), pg::ToTime(rows[0][3])});
   });
 }
 

@@ -4,19 +4,13 @@
 #include <optional>
 #include <string>
 
+#include "services/newsfeed/feed_status.h"
 #include "services/platform/clock.h"
-#include "services/platform/hash.h"
 #include "services/platform/postgres/pool.h"
 #include "services/platform/status.h"
 
 // What the store keeps of the projection: who may write it, and what was written.
 namespace winnow::newsfeed {
-
-struct ProjectedFeed {
-  int64_t position = 0;
-  std::string epoch;
-  Hash128Value checksum;
-};
 
 class ProjectionStore {
  public:

@@ -9,6 +9,8 @@
 #include "services/newsfeed/store_known.h"
 #include "services/newsfeed/store_log.h"
 #include "services/newsfeed/store_rows.h"
+#include "services/newsfeed/store_search.h"
+#include "services/newsfeed/store_stats.h"
 
 // Storing articles. What is sent again unchanged is told first and costs no place in the log; the
 // rest goes through it in transactions short enough for others to get their turn.
@@ -173,6 +175,9 @@ class Transaction {
     InsertArticles(session, plan_.created);
     ReplaceKeywords(session, plan_.edited);
     InsertKeywords(session, plan_.created);
+    ReplaceSearch(session, plan_.edited);
+    InsertSearch(session, plan_.created);
+    CountArticles(log, plan_.created);
     WriteAliases(session, plan_.aliases);
     WriteEntries(session, plan_, std::move(moves), paths, number);
     MoveCitations(log, plan_);

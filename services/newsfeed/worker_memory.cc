@@ -126,19 +126,29 @@ void MemoryKeeper::Fill(const Feed& feed) {
       return;
     }
   }
+  FillFromStore(steady_clock::now() + kFillTime, feed).IgnoreError();  // counted there
+}
+
+Status MemoryKeeper::FillFromStore(Deadline deadline, const Feed& feed) {
   FeedQuery query;
-  query.ns = ns;
-  query.category = category;
+  query.ns = feed.first;
+  query.category = feed.second;
   query.page_size = fill_size_;
   query.scan_limit = fill_size_ + 1;
-  StatusOr<FeedPage> page = store_.ListArticles(steady_clock::now() + kFillTime, query);
+  StatusOr<FeedPage> page = store_.ListArticles(deadline, query);
   if (!page.ok()) {
     failed_fills_.Increment();
-    return;
+    return page.status();
   }
-  if (page->epoch.empty()) return;  // nobody has written anything yet
-  memory_.Install(name, ToFill(ns, *std::move(page)));
+  if (page->epoch.empty()) return OkStatus();  // nobody has written anything yet
+  memory_.Install(FeedName(feed.first, feed.second), ToFill(feed.first, *std::move(page)));
   fills_.Increment();
+  return OkStatus();
+}
+
+Status MemoryKeeper::Refill(Deadline deadline, const std::string& ns, const std::string& category) {
+  const std::lock_guard lock(change_mutex_);
+  return FillFromStore(deadline, {ns, category});
 }
 
 // Brings a fill of an earlier position to that of memory. False when it cannot be.

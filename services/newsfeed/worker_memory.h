@@ -43,6 +43,8 @@ class MemoryKeeper {
 
   // Has the feed read into memory soon, unless that is under way. Never blocks.
   void RequestFill(const std::string& ns, const std::string& category);
+  // Has the feed read into memory from the store now. Errors: those of the store.
+  Status Refill(Deadline deadline, const std::string& ns, const std::string& category);
   // Waits until memory shows what was committed up to `position`, at most until the deadline.
   // Whether it does.
   bool Await(int64_t position, Deadline deadline);
@@ -62,6 +64,7 @@ class MemoryKeeper {
   StatusOr<pg::Head> Reload(pg::Session& session);
   void FillLoop();
   void Fill(const Feed& feed);
+  Status FillFromStore(Deadline deadline, const Feed& feed);
   StatusOr<bool> CatchUp(pg::Session& session, const std::string& feed, FeedFill& fill);
 
   Store& store_;

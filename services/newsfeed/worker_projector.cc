@@ -92,6 +92,11 @@ void Projector::Loop() {
   }
 }
 
+void Projector::Renew(const std::string& category) {
+  const std::lock_guard lock(mutex_);
+  renewed_.insert(category);
+}
+
 StatusOr<std::vector<std::string>> Projector::Categories(Deadline deadline) {
   CategoryQuery query;
   query.ns = kProjectedNamespace;
@@ -116,6 +121,11 @@ Status Projector::Look() {
     return OkStatus();
   }
   WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> categories, Categories(deadline));
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& category : renewed_) last_.erase(category);
+    renewed_.clear();
+  }
   std::vector<Command> asks;
   for (const std::string& category : categories) {
     asks.push_back({"HGET", StateKeyOf(category), "position"});

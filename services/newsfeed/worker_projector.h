@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,6 +40,11 @@ class Projector {
   // One look, as Start does at each interval. For tests.
   Status Look();
 
+  // Has the feed written again with the next look, whatever stands there. Of this process only: the
+  // one that projects may be another.
+  void Renew(const std::string& category);
+  bool away() const { return redis_.away(); }
+
   // What Redis has of a feed, whole and as it was noted in the store; nothing when it has not, or
   // is away. Ends within a fraction of a second.
   std::optional<FeedFill> Read(const std::string& ns, const std::string& category);
@@ -73,6 +79,7 @@ class Projector {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
+  std::set<std::string> renewed_;
   std::thread thread_;
 };
 

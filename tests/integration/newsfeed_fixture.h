@@ -160,8 +160,13 @@ class NewsFeedTest : public ::testing::Test {
   FeedMemory memory_{kMemoryArticles, 4};
   WatchHub hub_{metrics_};
   MemoryKeeper keeper_{reads_, store_, memory_, hub_, kMemoryArticles, metrics_};
-  Handlers handlers_{store_, tree_,    tree_worker_,           memory_, keeper_,
-                     clock_, upserts_, DefaultCategoryRules(), {}};
+  SearchStore search_{reads_};
+  StatsStore stats_{reads_};
+  PageMetrics pages_{metrics_};
+  const Handlers::Parts parts_{
+      store_,   tree_,  tree_worker_,          search_, stats_, memory_, keeper_, clock_,
+      upserts_, pages_, DefaultCategoryRules()};
+  Handlers handlers_{parts_, {}};
 };
 
 }  // namespace winnow::newsfeed

@@ -58,8 +58,9 @@ class Projection : public NewsFeedTest {
       return fill;
     });
     keeper.Start();
-    Handlers handlers(store_, tree_, tree_worker_, memory, keeper, clock_, upserts_,
-                      DefaultCategoryRules(), {});
+    Handlers handlers({store_, tree_, tree_worker_, search_, stats_, memory, keeper, clock_,
+                       upserts_, pages_, DefaultCategoryRules()},
+                      {});
     v1::ListArticlesResponse page;
     EXPECT_TRUE(test::Eventually([&] {
       auto bytes = handlers.ListFromMemory(Call(), Feed(category, size));

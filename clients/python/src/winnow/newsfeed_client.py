@@ -25,6 +25,11 @@ UpsertedArticle = newsfeed_service_pb2.UpsertedArticle
 UpsertOutcome = newsfeed_service_pb2.UpsertOutcome
 MoveCategoryResponse = newsfeed_service_pb2.MoveCategoryResponse
 DeleteCategoryResponse = newsfeed_service_pb2.DeleteCategoryResponse
+FeedCounter = newsfeed_service_pb2.FeedCounter
+GetFeedStatusResponse = newsfeed_service_pb2.GetFeedStatusResponse
+RefreshFeedResponse = newsfeed_service_pb2.RefreshFeedResponse
+SearchArticlesResponse = newsfeed_service_pb2.SearchArticlesResponse
+StatsDimension = newsfeed_service_pb2.StatsDimension
 WatchArticlesResponse = newsfeed_service_pb2.WatchArticlesResponse
 
 
@@ -131,6 +136,68 @@ class NewsFeedClient:
                 self._connection.sleep(delay)
             finally:
                 call.cancel()  # type: ignore[no-untyped-call]  # grpc-stubs leaves it untyped
+
+    def search_articles(
+        self,
+        query: str,
+        *,
+        namespace: str = "",
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> SearchArticlesResponse:
+        """One page of what is found in titles and snippets, newest first."""
+        request = newsfeed_service_pb2.SearchArticlesRequest(
+            namespace=namespace, query=query, page_size=page_size, page_token=page_token
+        )
+        return self._connection.unary(self._stub.SearchArticles, request, timeout=timeout)
+
+    def search(
+        self, query: str, *, namespace: str = "", page_size: int = 0, timeout: float | None = None
+    ) -> Iterator[Article]:
+        """All that is found, newest first. `timeout` is per page."""
+
+        def fetch(token: str) -> tuple[Sequence[Article], str]:
+            page = self.search_articles(
+                query, namespace=namespace, page_size=page_size, page_token=token, timeout=timeout
+            )
+            return page.articles, page.next_page_token
+
+        return paging.iterate(fetch)
+
+    def feed_stats(
+        self,
+        dimension: StatsDimension,
+        *,
+        namespace: str = "",
+        days: int = 0,
+        limit: int = 0,
+        timeout: float | None = None,
+    ) -> list[FeedCounter]:
+        """What came per day, by category, source or channel; largest first."""
+        request = newsfeed_service_pb2.GetFeedStatsRequest(
+            namespace=namespace, dimension=dimension, days=days, limit=limit
+        )
+        response = self._connection.unary(self._stub.GetFeedStats, request, timeout=timeout)
+        return list(response.counters)
+
+    def refresh_feed(
+        self, *, namespace: str = "", category_id: str = "", timeout: float | None = None
+    ) -> RefreshFeedResponse:
+        """Has the answering process read a feed into memory, and into Redis, again."""
+        request = newsfeed_service_pb2.RefreshFeedRequest(
+            namespace=namespace, category_id=category_id
+        )
+        return self._connection.unary(self._stub.RefreshFeed, request, timeout=timeout)
+
+    def feed_status(
+        self, *, namespace: str = "", category_id: str = "", timeout: float | None = None
+    ) -> GetFeedStatusResponse:
+        """How the answering process serves a feed."""
+        request = newsfeed_service_pb2.GetFeedStatusRequest(
+            namespace=namespace, category_id=category_id
+        )
+        return self._connection.unary(self._stub.GetFeedStatus, request, timeout=timeout)
 
     def get_article(self, id: str, *, namespace: str = "", timeout: float | None = None) -> Article:
         """Reads one article. Raises NotFound, also for a deleted one."""

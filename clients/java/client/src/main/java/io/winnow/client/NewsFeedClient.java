@@ -14,8 +14,12 @@ import io.winnow.newsfeed.v1.CreateCategoryRequest;
 import io.winnow.newsfeed.v1.DeleteArticleRequest;
 import io.winnow.newsfeed.v1.DeleteCategoryRequest;
 import io.winnow.newsfeed.v1.DeleteCategoryResponse;
+import io.winnow.newsfeed.v1.FeedCounter;
 import io.winnow.newsfeed.v1.GetArticleRequest;
 import io.winnow.newsfeed.v1.GetArticleResult;
+import io.winnow.newsfeed.v1.GetFeedStatsRequest;
+import io.winnow.newsfeed.v1.GetFeedStatusRequest;
+import io.winnow.newsfeed.v1.GetFeedStatusResponse;
 import io.winnow.newsfeed.v1.IngestArticlesRequest;
 import io.winnow.newsfeed.v1.ListArticlesRequest;
 import io.winnow.newsfeed.v1.ListArticlesResponse;
@@ -24,6 +28,9 @@ import io.winnow.newsfeed.v1.LookupArticleRequest;
 import io.winnow.newsfeed.v1.MoveCategoryRequest;
 import io.winnow.newsfeed.v1.MoveCategoryResponse;
 import io.winnow.newsfeed.v1.NewsFeedServiceGrpc;
+import io.winnow.newsfeed.v1.RefreshFeedRequest;
+import io.winnow.newsfeed.v1.RefreshFeedResponse;
+import io.winnow.newsfeed.v1.SearchArticlesRequest;
 import io.winnow.newsfeed.v1.UndeleteArticleRequest;
 import io.winnow.newsfeed.v1.UpdateCategoryRequest;
 import io.winnow.newsfeed.v1.UpsertArticleResult;
@@ -72,6 +79,34 @@ public final class NewsFeedClient {
         NewsFeedServiceGrpc.getWatchArticlesMethod(),
         CallOptions.DEFAULT,
         request);
+  }
+
+  /** All that the request finds in titles and snippets, newest first, from its page token on. */
+  public Pages<Article> search(SearchArticlesRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  NewsFeedServiceGrpc.getSearchArticlesMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getArticlesList(), page.getNextPageToken());
+        });
+  }
+
+  /** What came per day, by category, source or channel; largest first. */
+  public List<FeedCounter> feedStats(GetFeedStatsRequest request) {
+    return connection.call(NewsFeedServiceGrpc.getGetFeedStatsMethod(), request).getCountersList();
+  }
+
+  /** Has the answering process read a feed into memory, and into Redis, again. */
+  public RefreshFeedResponse refreshFeed(RefreshFeedRequest request) {
+    return connection.call(NewsFeedServiceGrpc.getRefreshFeedMethod(), request);
+  }
+
+  /** How the answering process serves a feed. */
+  public GetFeedStatusResponse feedStatus(GetFeedStatusRequest request) {
+    return connection.call(NewsFeedServiceGrpc.getGetFeedStatusMethod(), request);
   }
 
   /** Reads one article. */

@@ -1,0 +1,29 @@
+#include "services/newsfeed/feed_status.h"
+#include "services/newsfeed/store.h"
+#include "services/newsfeed/store_changes.h"
+#include "services/newsfeed/store_log.h"
+
+namespace winnow::newsfeed {
+namespace {
+
+constexpr pg::Statement kPending{"newsfeed.count_tree_work",
+                                 "SELECT count(*) FROM newsfeed.tree_work"};
+
+}  // namespace
+
+StatusOr<StoreStatus> Store::ReadStatus(Deadline deadline, const std::string& ns,
+                                        const std::string& category) {
+  WINNOW_RETURN_IF_ERROR(CheckFeed(deadline, ns, category));
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<StoreStatus> {
+    StoreStatus status;
+    WINNOW_ASSIGN_OR_RETURN(pg::Head head, pg::ReadHead(session, FeedsStream()));
+    status.head = head.head;
+    status.epoch = std::move(head.epoch);
+    const auto fresh = ReadFreshness(session, {ns});
+    if (const auto found = fresh.find(ns); found != fresh.end()) status.freshness = found->second;
+    status.pending_categories = session.Execute(kPending)[0][0].as<int64_t>();
+    return status;
+  });
+}
+
+}  // namespace winnow::newsfeed
