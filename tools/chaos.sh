@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./x chaos dedup|classification: the proofs that ctest runs small, at their full size.
+# ./x chaos dedup|newsfeed|classification: the proofs that ctest runs small, at their full size.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -23,7 +23,11 @@ case "$#:${1:-}" in
       build/release/bin/integration_classification --gtest_filter='*CountsHoldAfterRandom*'
     exit 0
     ;;
-  *) usage_error "chaos takes nothing, dedup or classification, not '$*'" ;;
+  1:newsfeed)
+    select=feed_scroll
+    export WINNOW_SCROLL_ARTICLES="${WINNOW_SCROLL_ARTICLES:-1000000}"
+    ;;
+  *) usage_error "chaos takes nothing, dedup, newsfeed or classification, not '$*'" ;;
 esac
 tools/install.sh --test
 build release winnow

@@ -1,7 +1,7 @@
 // The feeds' store against its floors, in one run: a page through the handler against the same
 // prepared statement by libpq at the same depth, and BatchUpsertArticles against bare unnest-1000
 // inserts of the same rows. Rounds of floor, ours, floor again (the A/A control); medians.
-// Usage: bench_feed [ARTICLES], default 200,000.
+// Usage: bench_newsfeed [ARTICLES], default 200,000.
 #include <libpq-fe.h>
 
 #include <algorithm>
@@ -12,9 +12,12 @@
 #include "services/newsfeed/convert.h"
 #include "services/newsfeed/feeds.h"
 #include "services/newsfeed/handlers.h"
+#include "services/newsfeed/service_category_rules.h"
 #include "services/newsfeed/store_entries.h"
 #include "services/newsfeed/store_feed_sql.h"
+#include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_rows.h"
+#include "services/newsfeed/store_search.h"
 #include "services/platform/postgres/private_postgres.h"
 #include "tests/support/temp_dir.h"
 
@@ -69,8 +72,12 @@ struct Parts {
                       hub,   1'000, metrics};  // never started: the store answers
   TreeStore tree{reads, writes, logs};
   TreeWorker tree_worker{tree, metrics};
-  Handlers handlers{
-      store, tree, tree_worker, memory, keeper, clock, upserts, DefaultCategoryRules(), {}};
+  SearchStore search{reads};
+  StatsStore stats{reads};
+  PageMetrics pages{metrics};
+  Handlers handlers{{store, tree, tree_worker, search, stats, memory, keeper, clock, upserts, pages,
+                     DefaultCategoryRules()},
+                    {}};
 };
 
 // Articles of the size of Korean news, oldest first, inside the database.
@@ -111,8 +118,8 @@ class Libpq {
     const std::string until = std::to_string(articles);
     const char* values[] = {"default/all", before.c_str(), "",      "-infinity", "10000",
                             "0",           until.c_str(),  nullptr, nullptr,     nullptr,
-                            "21",          "default"};
-    PGresult* result = PQexecPrepared(connection_, "page", 12, values, nullptr, nullptr, 0);
+                            "21",          "default",      nullptr};
+    PGresult* result = PQexecPrepared(connection_, "page", 13, values, nullptr, nullptr, 0);
     if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 22) Fail();
     PQclear(result);
   }
@@ -255,6 +262,8 @@ double RunBareInserts(Parts& parts, int first) {
       }
       InsertArticles(session, rows);
       InsertEntries(session, entries);
+      InsertKeywords(session, rows);
+      InsertSearch(session, rows);
       session.Execute(kBareLog, positions, namespaces, ids);
       return OkStatus();
     }));
