@@ -19,7 +19,10 @@ class FeedStatuses : public NewsFeedTest {
 
   std::vector<std::string> Lines(v1::StatsDimension dimension, int days = 0) {
     std::vector<std::string> lines;
-    for (const v1::FeedCounter& counter : Stats(dimension, days)->counters()) {
+    const auto stats = Stats(dimension, days);
+    EXPECT_TRUE(stats.ok()) << stats.status();
+    if (!stats.ok()) return lines;
+    for (const v1::FeedCounter& counter : stats->counters()) {
       lines.push_back(counter.key() + " " + std::to_string(counter.article_count()) + "/" +
                       std::to_string(counter.citation_count()));
     }

@@ -163,17 +163,17 @@ class Watch : public ::testing::Test {
 };
 
 TEST_F(Watch, CountsWhatCameSinceAPage) {
-  Create("ai");
+  Create("chips");
   for (const char* id : {"a", "b", "c"}) Upsert(Make(id));
   const v1::ListArticlesResponse page = List();
   EXPECT_EQ(Count(page.newer_token()), 0);
   Upsert(Make("d"));
-  Upsert(Make("e", {"ai"}));
+  Upsert(Make("e", {"chips"}));
   EXPECT_EQ(Count(page.newer_token()), 2);
   EXPECT_EQ(Count(page.next_page_token()), 2) << "a scroll's token too";
   Delete("d");
   EXPECT_EQ(Count(page.newer_token()), 1);
-  EXPECT_EQ(Count(List("ai").newer_token(), "ai"), 0);
+  EXPECT_EQ(Count(List("chips").newer_token(), "chips"), 0);
   EXPECT_EQ(List("", page.newer_token(), 10).articles_size(), 1);
 }
 
@@ -184,19 +184,19 @@ TEST_F(Watch, CountingNeedsATokenThatTellsAMoment) {
   }
   Upsert(Make("a"));
   const std::string token = List().newer_token();
-  EXPECT_EQ(Count(token, response, "ai").error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+  EXPECT_EQ(Count(token, response, "chips").error_code(), grpc::StatusCode::INVALID_ARGUMENT)
       << "of another feed";
 }
 
 TEST_F(Watch, TellsWhatEntersChangesAndLeaves) {
   Create("tech");
-  Create("ai", "tech");
-  Upsert(Make("old", {"ai"}));
+  Create("chips", "tech");
+  Upsert(Make("old", {"chips"}));
   Reader reader(*feed_, "tech", "");
   EXPECT_EQ(reader.Next(), ".");
-  Upsert(Make("a", {"ai"}));
+  Upsert(Make("a", {"chips"}));
   EXPECT_EQ(reader.Next(), "+a");
-  v1::Article edited = Make("old", {"ai"});
+  v1::Article edited = Make("old", {"chips"});
   edited.set_title("Edited");
   Upsert(edited);
   EXPECT_EQ(reader.Next(), "~old");
