@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "services/platform/hash.h"
+#include "services/platform/page_token.h"
 #include "services/platform/text.h"
 #include "services/platform/timestamp.h"
 
@@ -9,6 +11,9 @@ namespace winnow::polling {
 namespace {
 
 constexpr size_t kMaxName = 128;
+constexpr uint8_t kWatchToken = 62;
+
+uint64_t FilterOf(const WatchQuery& query) { return Hash64(query.kind + "/" + query.id); }
 
 bool IsJobId(const std::string& id) {
   const auto fits = [](char c) {
@@ -82,6 +87,37 @@ NewJob ToNewJob(const v1::NewJob& job, const std::string& field, Violations& vio
   domain.delay = ToDelay(job.has_delay(), job.delay(), field + ".delay",
                          std::chrono::hours(24 * 30), violations);
   return domain;
+}
+
+std::vector<Phase> ToEndedPhases(const v1::PurgeJobsRequest& request, Violations& violations) {
+  if (request.phases().empty()) return {Phase::kCompleted, Phase::kFailed, Phase::kCancelled};
+  std::vector<Phase> phases;
+  for (int i = 0; i < request.phases_size(); ++i) {
+    if (request.phases(i) < v1::JOB_PHASE_BURIED || request.phases(i) > v1::JOB_PHASE_CANCELLED) {
+      violations.Add("phases[" + std::to_string(i) + "]",
+                     "must be BURIED, COMPLETED, FAILED or CANCELLED");
+    }
+    phases.push_back(static_cast<Phase>(request.phases(i)));
+  }
+  return phases;
+}
+
+std::string ResumeToken(const WatchQuery& query) {
+  return PageTokenWriter(kWatchToken, FilterOf(query)).Add(query.after.value_or(0)).Finish();
+}
+
+StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request) {
+  Violations violations;
+  WatchQuery query{request.kind(), request.id(), std::nullopt};
+  CheckKind(query.kind, violations);
+  if (!query.id.empty()) CheckJobId(query.id, "id", violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  if (request.resume_token().empty()) return query;
+  WINNOW_ASSIGN_OR_RETURN(
+      auto token, PageTokenReader::Parse(request.resume_token(), kWatchToken, FilterOf(query)));
+  WINNOW_ASSIGN_OR_RETURN(query.after, token.ReadNumber());
+  WINNOW_RETURN_IF_ERROR(token.Finish());
+  return query;
 }
 
 v1::Job ToProto(const Job& job) {

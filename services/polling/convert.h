@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,22 @@ Micros ToDelay(bool has, const google::protobuf::Duration& delay, const std::str
                Micros most, Violations& violations);
 NewJob ToNewJob(const v1::NewJob& job, const std::string& field, Violations& violations);
 
+std::string ToActor(const std::string& actor, const std::string& caller, Violations& violations);
+// The version that an etag names; none for an empty one.
+std::optional<int64_t> ToBase(const std::string& etag, Violations& violations);
+// The fields of the mask, or all, taken from `policy`. What results is not validated.
+PolicyChange ToChange(const v1::Policy& policy, const google::protobuf::FieldMask& mask,
+                      Violations& violations);
+
+// Those of ended jobs that the request names, or the usual ones.
+std::vector<Phase> ToEndedPhases(const v1::PurgeJobsRequest& request, Violations& violations);
+StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request);
+// Of a query whose place is known.
+std::string ResumeToken(const WatchQuery& query);
+
+v1::Policy ToProto(const PolicyVersion& version);
+v1::WouldSweep ToProto(const WouldSweep& sweep);
+v1::KindStats ToProto(const KindStats& stats);
 v1::Job ToProto(const Job& job);
 v1::JobEvent ToProto(const NumberedEvent& event);
 

@@ -91,8 +91,10 @@ StatusOr<v1::BatchRegisterJobsResponse> Handlers::BatchRegisterJobs(
 v1::ClaimJobsResponse Handlers::Answer(const std::string& kind, const ClaimResult& result) {
   metrics_.CountClaim(result.jobs.size());
   metrics_.CountStale(kind, result.stale);
-  if (!result.jobs.empty()) hooks_.changed();
-  if (!result.stale.empty()) hooks_.told();
+  if (!result.stale.empty()) {
+    hooks_.changed();
+    hooks_.told();
+  }
   v1::ClaimJobsResponse response;
   for (const Job& job : result.jobs) *response.add_jobs() = polling::ToProto(job);
   return response;

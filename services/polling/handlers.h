@@ -9,6 +9,7 @@
 #include "services/polling/store.h"
 #include "services/polling/store_metrics.h"
 #include "services/polling/worker_claims.h"
+#include "services/polling/worker_watch.h"
 #include "winnow/polling/v1/polling_service.pb.h"
 
 namespace winnow::polling {
@@ -20,8 +21,12 @@ class Handlers {
     std::function<void()> changed = [] {};  // history was written, or a job may have become due
     std::function<void()> told = [] {};     // an event was written to the outbox
   };
-  Handlers(Store& store, ClaimQueue& claims, JobMetrics& metrics, Hooks hooks)
-      : store_(store), claims_(claims), metrics_(metrics), hooks_(std::move(hooks)) {}
+  Handlers(Store& store, ClaimQueue& claims, JobWatch& watch, JobMetrics& metrics, Hooks hooks)
+      : store_(store),
+        claims_(claims),
+        watch_(watch),
+        metrics_(metrics),
+        hooks_(std::move(hooks)) {}
 
 #define WINNOW_HANDLER(Name) \
   StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
@@ -40,9 +45,19 @@ class Handlers {
   WINNOW_HANDLER(ListJobEvents);
   WINNOW_HANDLER(RequeueJob);
   WINNOW_HANDLER(BuryJob);
+  WINNOW_HANDLER(GetPolicy);
+  WINNOW_HANDLER(UpdatePolicy);
+  WINNOW_HANDLER(PreviewPolicy);
+  WINNOW_HANDLER(PauseKind);
+  WINNOW_HANDLER(ResumeKind);
+  WINNOW_HANDLER(GetStats);
+  WINNOW_HANDLER(KickJobs);
+  WINNOW_HANDLER(PurgeJobs);
 #undef WINNOW_HANDLER
   void ClaimJobs(const rpc::CallContext& call, const v1::ClaimJobsRequest& request,
                  rpc::Completion<v1::ClaimJobsResponse> done);
+  Status WatchJobs(const rpc::CallContext& call, const v1::WatchJobsRequest& request,
+                   JobWatch::Subscriber subscriber);
 
  private:
   v1::ClaimJobsResponse Answer(const std::string& kind, const ClaimResult& result);
@@ -53,6 +68,7 @@ class Handlers {
 
   Store& store_;
   ClaimQueue& claims_;
+  JobWatch& watch_;
   JobMetrics& metrics_;
   const Hooks hooks_;
 };

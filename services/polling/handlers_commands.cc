@@ -26,7 +26,7 @@ StatusOr<Response> Handlers::Do(const rpc::CallContext& call, const Request& req
     metrics_.CountRefusal(outcome.status());
     return outcome.status();
   }
-  if (metrics_.CountStale(key.kind, outcome->events)) hooks_.told();
+  if (metrics_.CountEvents(key.kind, outcome->events)) hooks_.told();
   hooks_.changed();
   outcome->job.payload.clear();
   Response response;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "services/polling/records.h"
+
 namespace winnow::polling {
 namespace {
 
@@ -10,24 +12,6 @@ Status StaleToken(const Job& job) {
                             (job.phase == Phase::kLeased ? " was claimed by another worker since"
                                                          : " is no longer leased to this worker") +
                             "; drop it and claim again");
-}
-
-std::string NameOf(Phase phase) {
-  switch (phase) {
-    case Phase::kWaiting:
-      return "waiting";
-    case Phase::kLeased:
-      return "leased";
-    case Phase::kBuried:
-      return "buried";
-    case Phase::kCompleted:
-      return "completed";
-    case Phase::kFailed:
-      return "failed";
-    case Phase::kCancelled:
-      return "cancelled";
-  }
-  return "of no phase";
 }
 
 Status Forbidden(const Job& job, const std::string& what) {

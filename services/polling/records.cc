@@ -1,5 +1,7 @@
 #include "services/polling/records.h"
 
+#include <algorithm>
+
 namespace winnow::polling {
 
 std::string NameOf(StaleReason reason) {
@@ -18,6 +20,33 @@ std::string NameOf(StaleReason reason) {
       return "poison";
   }
   return "";
+}
+
+std::string NameOf(Phase phase) {
+  switch (phase) {
+    case Phase::kWaiting:
+      return "waiting";
+    case Phase::kLeased:
+      return "leased";
+    case Phase::kBuried:
+      return "buried";
+    case Phase::kCompleted:
+      return "completed";
+    case Phase::kFailed:
+      return "failed";
+    case Phase::kCancelled:
+      return "cancelled";
+  }
+  return "of no phase";
+}
+
+Micros KindStats::DueLag() const {
+  Micros lag{0};
+  for (const Count& count : counts) {
+    if (count.phase == Phase::kWaiting && count.due_since)
+      lag = std::max(lag, now - *count.due_since);
+  }
+  return lag;
 }
 
 }  // namespace winnow::polling

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@ namespace winnow::polling {
 
 // "lease_lost": what events, metrics and people call it; "" for none.
 std::string NameOf(StaleReason reason);
+
+// "waiting".
+std::string NameOf(Phase phase);
 
 struct NewJob {
   std::string id;
@@ -58,6 +62,106 @@ struct Beat {
 // Which clocks a sweep looks at.
 enum class SweepClock { kLease, kNoProgress, kDeadline };
 
+// One version of a kind's rules.
+struct PolicyVersion {
+  std::string kind;
+  int64_t version = 0;
+  Policy policy;
+  std::string created_by;
+  std::string reason;
+  Time create_time;
+};
+
+// Rules made of other rules.
+using PolicyChange = std::function<Policy(const Policy&)>;
+
+struct PolicyUpdate {
+  std::string kind;
+  std::optional<int64_t> base;  // the version that was read
+  PolicyChange apply;
+  std::string actor;
+  std::string reason;
+  std::string request_id;
+};
+
+// Jobs that a sweep would take.
+struct WouldSweep {
+  StaleReason reason = StaleReason::kNone;
+  int64_t count = 0;
+  std::vector<std::string> ids;
+};
+
+struct KindToSweep {
+  std::string kind;
+  bool is_due = false;  // its no-progress and deadline clocks are to be looked at
+};
+
+struct KindStats {
+  struct Count {
+    std::string state;
+    Phase phase = Phase::kWaiting;
+    int64_t count = 0;
+    Time oldest;  // entry into the state
+    std::optional<Time> due_since;
+  };
+  std::string kind;
+  int64_t version = 0;
+  std::vector<std::string> states;
+  KindClock clock;
+  Time now;
+  std::vector<Count> counts;
+
+  // How long the due job that waits longest has been due.
+  Micros DueLag() const;
+};
+
+// Who does something, and why: for the audit.
+struct AuditNote {
+  std::string actor;
+  std::string note;
+};
+
+struct PurgeQuery {
+  std::string kind;
+  std::vector<Phase> phases;
+  Micros min_age{0};
+  int count = 1000;
+  bool dry_run = false;
+};
+
+struct Purged {
+  int64_t count = 0;
+  std::vector<std::string> ids;
+};
+
+// Where history ends now; of another epoch, no position holds.
+struct HistoryHead {
+  int64_t position = 0;
+  std::string epoch;
+};
+
+// A kind that has a view in Redis.
+struct ViewOfKind {
+  std::string kind;
+  std::string prefix;
+  std::vector<std::string> states;
+};
+
+// What the view shows of a job.
+struct ShownJob {
+  std::string state;
+  int64_t entered_ms = 0;
+  friend bool operator==(const ShownJob&, const ShownJob&) = default;
+};
+
+struct WatchQuery {
+  std::string kind;
+  std::string id;                // empty: all
+  std::optional<int64_t> after;  // none: from now on
+
+  bool Covers(const JobKey& key) const { return key.kind == kind && (id.empty() || key.id == id); }
+};
+
 struct ListQuery {
   std::string kind;
   std::string state;
@@ -73,6 +177,12 @@ struct NumberedEvent {
   Time time;
   JobKey key;
   JobEvent event;
+};
+
+// Of the history that watches and the view follow.
+struct PlacedEvent {
+  NumberedEvent event;
+  int64_t position = 0;
 };
 
 }  // namespace winnow::polling

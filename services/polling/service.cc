@@ -2,6 +2,8 @@
 
 #include "services/platform/grpc/binder.h"
 #include "services/polling/handlers.h"
+#include "services/polling/worker.h"
+#include "services/polling/worker_view.h"
 #include "winnow/polling/v1/polling_service.grpc.pb.h"
 
 namespace winnow::polling {
@@ -25,6 +27,15 @@ WINNOW_METHOD(ReleaseJob, kWrite);
 WINNOW_METHOD(CancelJob, kWrite);
 WINNOW_METHOD(RequeueJob, kWrite);
 WINNOW_METHOD(BuryJob, kWrite);
+WINNOW_METHOD(KickJobs, kWrite);
+WINNOW_METHOD(PurgeJobs, kWrite);
+WINNOW_METHOD(WatchJobs, kRead);
+WINNOW_METHOD(UpdatePolicy, kWrite);
+WINNOW_METHOD(PauseKind, kWrite);
+WINNOW_METHOD(ResumeKind, kWrite);
+WINNOW_METHOD(GetPolicy, kRead);
+WINNOW_METHOD(PreviewPolicy, kRead);
+WINNOW_METHOD(GetStats, kRead);
 WINNOW_METHOD(GetJob, kRead);
 WINNOW_METHOD(ListJobs, kRead);
 WINNOW_METHOD(ListJobEvents, kRead);
@@ -58,6 +69,14 @@ class Service final : public v1::PollingRegistryService::CallbackService {
   WINNOW_UNARY(CancelJob)
   WINNOW_UNARY(RequeueJob)
   WINNOW_UNARY(BuryJob)
+  WINNOW_UNARY(KickJobs)
+  WINNOW_UNARY(PurgeJobs)
+  WINNOW_UNARY(GetPolicy)
+  WINNOW_UNARY(UpdatePolicy)
+  WINNOW_UNARY(PreviewPolicy)
+  WINNOW_UNARY(PauseKind)
+  WINNOW_UNARY(ResumeKind)
+  WINNOW_UNARY(GetStats)
   WINNOW_UNARY(GetJob)
   WINNOW_UNARY(ListJobs)
   WINNOW_UNARY(ListJobEvents)
@@ -72,6 +91,16 @@ class Service final : public v1::PollingRegistryService::CallbackService {
                             });
   }
 
+  grpc::ServerWriteReactor<v1::WatchJobsResponse>* WatchJobs(
+      CallbackServerContext* context, const v1::WatchJobsRequest* request) override {
+    return binder_.Watch<v1::WatchJobsRequest, v1::WatchJobsResponse>(
+        context, request, kWatchJobs,
+        [this](const rpc::CallContext& call, const v1::WatchJobsRequest& r,
+               JobWatch::Subscriber subscriber) {
+          return handlers_.WatchJobs(call, r, std::move(subscriber));
+        });
+  }
+
  private:
   rpc::Binder binder_;
   Handlers& handlers_;
@@ -82,14 +111,48 @@ struct State {
       : metrics(platform.metrics),
         store(platform.reads, platform.writes),
         claims(store),
-        handlers(store, claims, metrics,
-                 {.changed = [this] { claims.Wake(); },
+        watch(store),
+        sequencer(platform.logs, EventSequence()),
+        view(platform.redis == nullptr ? nullptr
+                                       : std::make_unique<View>(store, *platform.redis,
+                                                                platform.metrics, View::Options())),
+        worker(store, metrics,
+               {.swept =
+                    [this, &platform] {
+                      Changed();
+                      platform.transport.Wake(kSchema);
+                    }}),
+        handlers(store, claims, watch, metrics,
+                 {.changed = [this] { Changed(); },
                   .told = [&platform] { platform.transport.Wake(kSchema); }}),
         service(platform.runtime, handlers) {}
+
+  void Changed() {
+    claims.Wake();
+    sequencer.Wake();
+  }
+  void Start() {
+    sequencer.Start();
+    watch.Start();
+    claims.Start();
+    worker.Start();
+    if (view != nullptr) view->Start();
+  }
+  void Stop() {
+    if (view != nullptr) view->Stop();
+    worker.Stop();
+    claims.Stop();
+    watch.Stop();
+    sequencer.Stop();
+  }
 
   JobMetrics metrics;
   Store store;
   ClaimQueue claims;
+  JobWatch watch;
+  pg::Sequencer sequencer;
+  std::unique_ptr<View> view;  // null: no Redis
+  Worker worker;
   Handlers handlers;
   Service service;
 };
@@ -104,10 +167,10 @@ rpc::Target MakePollingTarget(Platform& platform) {
   target.grpc_service = &state->service;
   target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
   target.start = [state = state.get()](rpc::Peers&) {
-    state->claims.Start();
+    state->Start();
     return OkStatus();
   };
-  target.stop = [state = state.get()] { state->claims.Stop(); };
+  target.stop = [state = state.get()] { state->Stop(); };
   target.state = std::move(state);
   platform.transport.AddProducer(kSchema);
   return target;

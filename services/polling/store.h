@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include "services/platform/clock.h"
 #include "services/platform/postgres/migrate.h"
 #include "services/platform/postgres/pool.h"
+#include "services/platform/postgres/sequencer.h"
 #include "services/platform/status.h"
 #include "services/polling/machine.h"
 #include "services/polling/records.h"
@@ -18,6 +20,8 @@
 namespace winnow::polling {
 
 pg::Migrations StoreMigrations();
+// Positions of history.
+pg::Sequence EventSequence();
 
 class Store {
  public:
@@ -45,6 +49,42 @@ class Store {
   StatusOr<std::vector<Job>> List(Deadline deadline, const ListQuery& query);
   StatusOr<std::vector<NumberedEvent>> ListEvents(Deadline deadline, const JobKey& key,
                                                   int64_t after, int count);
+
+  // --- Kinds ---
+  StatusOr<std::vector<KindToSweep>> ListKinds(Deadline deadline);
+  // All of it was swept: not again before its interval has passed.
+  Status SetSwept(Deadline deadline, const std::string& kind);
+  // Version 0 is the one in force. NOT_FOUND.
+  StatusOr<PolicyVersion> GetPolicy(Deadline deadline, const std::string& kind, int64_t version);
+  // Makes a kind that is not there. Errors: INVALID_ARGUMENT, ABORTED (STALE_ETAG),
+  // FAILED_PRECONDITION (too many kinds; a job in flight in a state that would be gone).
+  StatusOr<PolicyVersion> UpdatePolicy(Deadline deadline, const PolicyUpdate& update);
+  // What a sweep by `policy` would take now.
+  StatusOr<std::vector<WouldSweep>> PreviewPolicy(Deadline deadline, const std::string& kind,
+                                                  const Policy& policy, int most_ids);
+  // The clock as it is then.
+  StatusOr<KindClock> SetPaused(Deadline deadline, const std::string& kind, bool paused,
+                                const std::string& actor, const std::string& note);
+  // With ended jobs, whose number has no bound, or without.
+  StatusOr<KindStats> GetStats(Deadline deadline, const std::string& kind, bool with_ended);
+
+  // --- Operators ---
+  // Buried jobs that came back; reason kNone: of any. NOT_FOUND where the kind is none.
+  StatusOr<std::vector<std::string>> Kick(Deadline deadline, const std::string& kind,
+                                          StaleReason reason, int limit, const AuditNote& note);
+  StatusOr<Purged> Purge(Deadline deadline, const PurgeQuery& query, const AuditNote& note);
+
+  // --- History by position, and what the view shows ---
+  StatusOr<HistoryHead> ReadHead(Deadline deadline);
+  StatusOr<std::vector<PlacedEvent>> ReadHistory(Deadline deadline, int64_t after, int64_t until,
+                                                 int count);
+  StatusOr<std::vector<ViewOfKind>> ListViews(Deadline deadline);
+  // Those of the ids that are in flight, by id; likewise a page of them all.
+  StatusOr<std::map<std::string, ShownJob>> ReadShown(Deadline deadline, const std::string& kind,
+                                                      std::span<const std::string> ids);
+  StatusOr<std::map<std::string, ShownJob>> ReadShownPage(Deadline deadline,
+                                                          const std::string& kind,
+                                                          const std::string& after, int count);
 
  private:
   pg::Pool& reads_;

@@ -30,11 +30,10 @@ constexpr pg::Statement kList{
 constexpr pg::Statement kKindExists{"polling.kind_exists",
                                     "SELECT 1 FROM polling.kinds WHERE kind = $1"};
 
-constexpr pg::Statement kListEvents{
-    "polling.list_job_events",
-    "SELECT number, event_time, kind, id, change, reason, from_state, to_state, phase, token, "
-    "owner, note, request FROM polling.job_events WHERE kind = $1 AND id = $2 AND number > $3 "
-    "ORDER BY number LIMIT $4"};
+constexpr pg::Statement kListEvents{"polling.list_job_events",
+                                    "SELECT " WINNOW_EVENT_COLUMNS
+                                    " FROM polling.job_events WHERE kind = $1 AND id = $2 "
+                                    "AND number > $3 ORDER BY number LIMIT $4"};
 
 constexpr pg::Statement kInsertJobs{
     "polling.insert_jobs",
@@ -117,23 +116,6 @@ StatusOr<std::vector<StatusOr<bool>>> RegisterAll(pg::Session& session, const st
     }
   }
   return answers;
-}
-
-NumberedEvent ToEvent(const pqxx::row& row) {
-  NumberedEvent event;
-  event.number = row[0].as<int64_t>();
-  event.time = pg::ToTime(row[1]);
-  event.key = {row[2].as<std::string>(), row[3].as<std::string>()};
-  event.event.change = static_cast<Change>(row[4].as<int>());
-  event.event.reason = static_cast<StaleReason>(row[5].as<int>());
-  event.event.from_state = row[6].as<std::string>();
-  event.event.to_state = row[7].as<std::string>();
-  event.event.phase = static_cast<Phase>(row[8].as<int>());
-  event.event.token = row[9].as<int64_t>();
-  event.event.owner = row[10].as<std::string>();
-  event.event.note = row[11].as<std::string>();
-  event.event.request = row[12].as<std::string>();
-  return event;
 }
 
 Status CheckKind(pg::Session& session, const std::string& kind) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <mutex>
+#include <atomic>
 #include <span>
 #include <string>
 
@@ -20,8 +20,13 @@ class JobMetrics {
   // A command that was refused: counted when the fence did it.
   void CountRefusal(const Status& status);
   void CountStale(const std::string& kind, std::span<const StaleJob> jobs);
-  // What a command made of its job that a sweep might have; whether there was any.
-  bool CountStale(const std::string& kind, std::span<const JobEvent> events);
+  // What a command made of its job: the ends, and what a sweep might have done; whether there was
+  // any of that.
+  bool CountEvents(const std::string& kind, std::span<const JobEvent> events);
+  // Gauges of a kind, as it is now.
+  void Set(const KindStats& stats);
+  // Gauges over what was counted since the last time.
+  void SetRatios();
 
  private:
   void CountSwept(const std::string& kind, const std::string& state, StaleReason reason);
@@ -33,6 +38,9 @@ class JobMetrics {
   Counter& heartbeats_;
   Counter& late_heartbeats_;
   Counter& fence_rejects_;
+  Gauge& empty_ratio_;
+  std::atomic<int64_t> answered_ = 0;  // claims since the last SetRatios
+  std::atomic<int64_t> empty_ = 0;
 };
 
 }  // namespace winnow::polling

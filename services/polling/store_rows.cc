@@ -27,6 +27,11 @@ constexpr pg::Statement kInsertEvent{
     "phase, token, owner, note, request) "
     "VALUES ($1, $2, $3::timestamptz, $4, $5, $6, $7, $8, $9, $10, $11, $12)"};
 
+constexpr pg::Statement kAuditMany{
+    "polling.audit_many",
+    "INSERT INTO polling.audit_entries (kind, actor, action, after, note, create_time) "
+    "VALUES ($1, $2, $3, $4, $5, polling.now())"};
+
 }  // namespace
 
 Job ToJob(const pqxx::row& row) {
@@ -51,6 +56,23 @@ Job ToJob(const pqxx::row& row) {
   job.result = pg::ToBytes(row[18]);
   job.last_request = row[19].as<std::string>();
   return job;
+}
+
+NumberedEvent ToEvent(const pqxx::row& row) {
+  NumberedEvent event;
+  event.number = row[0].as<int64_t>();
+  event.time = pg::ToTime(row[1]);
+  event.key = {row[2].as<std::string>(), row[3].as<std::string>()};
+  event.event.change = static_cast<Change>(row[4].as<int>());
+  event.event.reason = static_cast<StaleReason>(row[5].as<int>());
+  event.event.from_state = row[6].as<std::string>();
+  event.event.to_state = row[7].as<std::string>();
+  event.event.phase = static_cast<Phase>(row[8].as<int>());
+  event.event.token = row[9].as<int64_t>();
+  event.event.owner = row[10].as<std::string>();
+  event.event.note = row[11].as<std::string>();
+  event.event.request = row[12].as<std::string>();
+  return event;
 }
 
 Policy ToPolicy(const pqxx::row& row, int first) {
@@ -103,6 +125,11 @@ void AppendStale(pg::Session& session, const std::string& kind, std::span<const 
     stale.set_token(job.token);
   }
   events::Append(session, "polling", envelopes);
+}
+
+void WriteAudit(pg::Session& session, const std::string& kind, const char* action,
+                const std::string& after, const AuditNote& note) {
+  session.Execute(kAuditMany, kind, note.actor, action, after, note.note);
 }
 
 void WriteOutcome(pg::Session& session, const Outcome& outcome, Time now) {

@@ -25,6 +25,13 @@ namespace winnow::polling {
 inline constexpr int kJobColumns = 20;
 Job ToJob(const pqxx::row& row);
 
+// A row of history and back.
+#define WINNOW_EVENT_COLUMNS                                                                  \
+  "number, event_time, kind, id, change, reason, from_state, to_state, phase, token, owner, " \
+  "note, request"
+inline constexpr int kEventColumns = 13;
+NumberedEvent ToEvent(const pqxx::row& row);
+
 // The rules of a kind and the time, once for a statement: k. $1 is the kind.
 #define WINNOW_KIND_NOW                                                                    \
   "t AS MATERIALIZED (SELECT polling.now() AS now), "                                      \
@@ -59,5 +66,8 @@ void WriteOutcome(pg::Session& session, const Outcome& outcome, Time now);
 // A JobStale event of each.
 void AppendStale(pg::Session& session, const std::string& kind, std::span<const StaleJob> jobs,
                  Time now);
+
+void WriteAudit(pg::Session& session, const std::string& kind, const char* action,
+                const std::string& after, const AuditNote& note);
 
 }  // namespace winnow::polling

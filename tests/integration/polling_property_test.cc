@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <map>
 #include <random>
+#include <set>
+#include <thread>
 
 #include "tests/integration/polling_fixture.h"
 
@@ -11,8 +15,13 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr int kSteps = 900;
 constexpr uint64_t kFirstSeed = 20260130;
+
+// WINNOW_POLLING_STEPS: steps of each seed (tests/README.md).
+int StepsToRun() {
+  const char* text = std::getenv("WINNOW_POLLING_STEPS");
+  return text == nullptr ? 900 : static_cast<int>(std::strtol(text, nullptr, 10));
+}
 
 class PollingPropertyTest : public PollingTest, public testing::WithParamInterface<int> {
  protected:
@@ -32,7 +41,11 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
   void Keep(const Outcome& outcome) {
     model_[outcome.job.key.id] = outcome.job;
     auto& events = expected_[outcome.job.key.id];
-    events.insert(events.end(), outcome.events.begin(), outcome.events.end());
+    for (const JobEvent& event : outcome.events) {
+      events.push_back(event);
+      changes_.insert(event.change);
+      reasons_.insert(event.reason);
+    }
   }
 
   void RegisterSome() {
@@ -150,6 +163,27 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
     }
   }
 
+  void KickSome() {
+    std::vector<Job> buried;
+    for (const auto& [id, job] : model_) {
+      if (job.phase == Phase::kBuried) buried.push_back(job);
+    }
+    std::sort(buried.begin(), buried.end(), [](const Job& a, const Job& b) {
+      return std::tie(a.ready_time, a.key.id) < std::tie(b.ready_time, b.key.id);
+    });
+    const int limit = 1 + Below(3);
+    buried.resize(std::min(buried.size(), static_cast<size_t>(limit)));
+    const auto kicked = store_.Kick(Soon(), "stt", StaleReason::kNone, limit, {"mina", "again"});
+    ASSERT_TRUE(kicked.ok()) << kicked.status();
+    ASSERT_EQ(kicked->size(), buried.size());
+    for (size_t i = 0; i < buried.size(); ++i) {
+      ASSERT_EQ((*kicked)[i], buried[i].key.id);
+      const auto outcome = Apply(buried[i], command::Requeue{"again"}, "", rules(), now_);
+      ASSERT_TRUE(outcome.ok()) << outcome.status();
+      Keep(*outcome);
+    }
+  }
+
   Command AnyCommand(int64_t token) {
     const auto delay = Below(2) == 0 ? std::optional<Micros>(seconds(Below(50))) : std::nullopt;
     switch (Below(10)) {
@@ -179,11 +213,19 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
   void DoOne() {
     const std::string id = AnyId();
     const int64_t token = model_.contains(id) ? model_[id].token - (Below(6) == 0) : 1;
-    const Command command = AnyCommand(token);
+    DoThis(id, AnyCommand(token));
+  }
+
+  void DoThis(const std::string& id, const Command& command) {
     const std::string request = Below(5) == 0 && model_.contains(id)
                                     ? model_[id].last_request
                                     : "r" + std::to_string(++requests_);
-    const auto done = store_.Do(Soon(), {"stt", id}, command, request);
+    auto done = store_.Do(Soon(), {"stt", id}, command, request);
+    // Nobody knows whether it was done: sent again, it is done once.
+    while (done.status().code() == StatusCode::kUnavailable) {
+      ++unknown_;
+      done = store_.Do(Soon(), {"stt", id}, command, request);
+    }
     if (!model_.contains(id)) {
       ASSERT_EQ(done.status().code(), StatusCode::kNotFound);
       return;
@@ -210,9 +252,23 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
     }
   }
 
+  // An ended job goes with its history; its id may come again.
+  void Forget() {
+    const std::string id = AnyId();
+    if (!model_.contains(id) || IsInFlight(model_[id].phase)) return;
+    for (const JobEvent& event : expected_[id]) {
+      forgotten_stale_ += event.reason != StaleReason::kNone;
+    }
+    model_.erase(id);
+    expected_.erase(id);
+    Sql("DELETE FROM polling.jobs WHERE id = '" + id + "'");
+    Sql("DELETE FROM polling.job_events WHERE id = '" + id + "'");
+  }
+
   // Rows and history, whole.
   void Compare() {
     int64_t total = 0;
+    int64_t stale = forgotten_stale_;
     for (const auto& [id, job] : model_) {
       const auto stored = store_.Get(Soon(), job.key);
       ASSERT_TRUE(stored.ok()) << stored.status();
@@ -222,12 +278,12 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
       std::vector<JobEvent> found;
       for (const NumberedEvent& event : *events) found.push_back(event.event);
       ASSERT_EQ(found, expected_[id]) << id;
-      for (const JobEvent& event : found) stale_ += event.reason != StaleReason::kNone;
+      for (const JobEvent& event : found) stale += event.reason != StaleReason::kNone;
       total += std::ssize(found);
     }
     ASSERT_EQ(Number("SELECT count(*) FROM polling.jobs"), std::ssize(model_));
     ASSERT_EQ(Number("SELECT count(*) FROM polling.job_events"), total);
-    ASSERT_EQ(Number("SELECT count(*) FROM polling.outbox"), std::exchange(stale_, 0));
+    ASSERT_EQ(Number("SELECT count(*) FROM polling.outbox"), stale);
   }
 
   Policy policy_;
@@ -235,17 +291,26 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
   std::mt19937_64 random_{kFirstSeed + static_cast<uint64_t>(GetParam())};
   std::map<std::string, Job> model_;
   std::map<std::string, std::vector<JobEvent>> expected_;
+  std::set<Change> changes_;
+  std::set<StaleReason> reasons_;
   int requests_ = 0;
+  int unknown_ = 0;  // calls whose answer was lost
   int64_t last_token_ = 0;
-  int64_t stale_ = 0;
+  int64_t forgotten_stale_ = 0;
 };
 
 TEST_P(PollingPropertyTest, StatementsDoWhatTheMachineDoes) {
-  for (int step = 0; step < kSteps && !HasFatalFailure(); ++step) {
+  const int steps = StepsToRun();
+  ASSERT_GT(steps, 0) << "WINNOW_POLLING_STEPS must be a number of steps";
+  for (int step = 0; step < steps && !HasFatalFailure(); ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
-    const int act = Below(16);
+    const int act = Below(19);
     if (act < 2) {
       RegisterSome();
+    } else if (act == 18) {
+      KickSome();
+    } else if (act >= 16) {
+      Forget();
     } else if (act < 6) {
       ClaimSome();
     } else if (act < 8) {
@@ -259,8 +324,34 @@ TEST_P(PollingPropertyTest, StatementsDoWhatTheMachineDoes) {
     }
     if (!HasFatalFailure() && step % 5 == 0) Compare();
   }
+  // A run that never got there proves nothing.
+  EXPECT_GE(changes_.size(), 9u);
+  EXPECT_GE(reasons_.size(), 4u);
 }
 
+class PollingKillTest : public PollingPropertyTest {};
+
+TEST_P(PollingKillTest, WhatWasAnsweredStaysAndWhatWasSentAgainIsDoneOnce) {
+  for (int i = 0; i < 30; ++i) RegisterSome();
+  std::atomic<int> kills = 0;
+  std::thread killer([&] {
+    for (; kills < 3; ++kills) test::Postgres::Instance().KillAndAwaitRestart();
+  });
+  while (kills < 3 && !HasFatalFailure()) {
+    // Claims are not repeated: their leases end. Here each is made by the machine's own command.
+    const std::string id = AnyId();
+    if (model_.contains(id) && model_[id].phase == Phase::kWaiting) {
+      DoThis(id, command::Claim{++last_token_ + 1'000'000, "w"});
+    }
+    DoOne();
+  }
+  killer.join();
+  if (HasFatalFailure()) return;
+  Compare();
+  EXPECT_GT(unknown_, 0) << "no call was cut off";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seed, PollingKillTest, testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Seeds, PollingPropertyTest, testing::Range(0, 4));
 
 }  // namespace

@@ -307,6 +307,42 @@ TEST_F(PollingServiceTest, ListsByFilterPageByPage) {
   EXPECT_THAT(page.jobs(), IsEmpty());
 }
 
+TEST_F(PollingServiceTest, AWatchThatResumesMissesAndRepeatsNothing) {
+  v1::WatchJobsRequest request;
+  request.set_kind("stt");
+  std::vector<std::string> ids;
+  // Reads until `count` events came, then ends; the next one resumes.
+  const auto read = [&](size_t count) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    const auto stream = stub_->WatchJobs(&context, request);
+    v1::WatchJobsResponse response;
+    while (stream->Read(&response)) {
+      if (request.resume_token().empty()) Put("first");
+      request.set_resume_token(response.resume_token());
+      for (const v1::JobEvent& event : response.events()) ids.push_back(event.id());
+      if (ids.size() >= count) break;
+    }
+    context.TryCancel();
+    stream->Finish();
+  };
+  Put("before");
+  ASSERT_TRUE(test::Eventually([&] {
+    return Number("SELECT count(*) FROM polling.job_events WHERE position IS NULL") == 0;
+  }));
+  read(1);
+  for (int i = 0; i < 5; ++i) Put("j" + std::to_string(i));
+  read(4);
+  read(6);
+  EXPECT_THAT(ids, ElementsAre("first", "j0", "j1", "j2", "j3", "j4"));
+  request.set_resume_token("nonsense");
+  grpc::ClientContext context;
+  const auto stream = stub_->WatchJobs(&context, request);
+  v1::WatchJobsResponse response;
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(ReasonOf(stream->Finish()), Reason::kInvalidPageToken);
+}
+
 TEST_F(PollingServiceTest, TellsAllThatIsWrongWithARequest) {
   v1::FailJobRequest request;
   request.set_kind("No Kind");

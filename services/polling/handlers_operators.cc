@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "services/polling/handlers.h"
+
+// What operators do to many jobs at once, and the watch.
+namespace winnow::polling {
+namespace {
+
+constexpr int kUsualBatch = 1000;
+constexpr int kMostBatch = 10'000;
+constexpr int kMostShown = 100;
+
+int ToCount(int requested, Violations& violations) {
+  if (requested < 0 || requested > kMostBatch) violations.Add("max_jobs", "must be 0 to 10,000");
+  return requested == 0 ? kUsualBatch : requested;
+}
+
+template <class Response>
+void ShowIds(std::vector<std::string> ids, Response& response) {
+  if (ids.size() > kMostShown) ids.resize(kMostShown);
+  for (std::string& id : ids) response.add_ids(std::move(id));
+}
+
+}  // namespace
+
+StatusOr<v1::KickJobsResponse> Handlers::KickJobs(const rpc::CallContext& call,
+                                                  const v1::KickJobsRequest& request) {
+  Violations violations;
+  CheckKind(request.kind(), violations);
+  CheckNote(request.note(), "note", violations);
+  if (!v1::StaleReason_IsValid(request.reason())) violations.Add("reason", "is no reason");
+  const int count = ToCount(request.max_jobs(), violations);
+  const AuditNote note{ToActor(request.actor(), call.caller, violations), request.note()};
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  WINNOW_ASSIGN_OR_RETURN(auto ids,
+                          store_.Kick(call.deadline, request.kind(),
+                                      static_cast<StaleReason>(request.reason()), count, note));
+  if (!ids.empty()) hooks_.changed();
+  v1::KickJobsResponse response;
+  response.set_kicked(std::ssize(ids));
+  ShowIds(std::move(ids), response);
+  return response;
+}
+
+StatusOr<v1::PurgeJobsResponse> Handlers::PurgeJobs(const rpc::CallContext& call,
+                                                    const v1::PurgeJobsRequest& request) {
+  Violations violations;
+  PurgeQuery query;
+  CheckKind(request.kind(), violations);
+  CheckNote(request.note(), "note", violations);
+  query.kind = request.kind();
+  query.phases = ToEndedPhases(request, violations);
+  if (!request.has_min_age()) {
+    violations.Add("min_age", "is required: how long ago they ended, at least");
+  }
+  query.min_age = ToDelay(request.has_min_age(), request.min_age(), "min_age",
+                          std::chrono::hours(24 * 3650), violations);
+  query.count = ToCount(request.max_jobs(), violations);
+  query.dry_run = request.dry_run();
+  const AuditNote note{ToActor(request.actor(), call.caller, violations), request.note()};
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  WINNOW_ASSIGN_OR_RETURN(Purged purged, store_.Purge(call.deadline, query, note));
+  v1::PurgeJobsResponse response;
+  response.set_count(purged.count);
+  response.set_is_dry_run(query.dry_run);
+  ShowIds(std::move(purged.ids), response);
+  return response;
+}
+
+Status Handlers::WatchJobs(const rpc::CallContext&, const v1::WatchJobsRequest& request,
+                           JobWatch::Subscriber subscriber) {
+  WINNOW_ASSIGN_OR_RETURN(WatchQuery query, FromProto(request));
+  return watch_.Add(std::move(query), std::move(subscriber));
+}
+
+}  // namespace winnow::polling

@@ -1,0 +1,94 @@
+#include "services/polling/worker.h"
+
+#include "services/platform/log.h"
+
+namespace winnow::polling {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kStepTime(20);
+
+Deadline Soon() { return steady_clock::now() + kStepTime; }
+
+}  // namespace
+
+void Worker::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Worker::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Worker::stopping() {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void Worker::Run() {
+  bool told = false;
+  auto next_gauges = steady_clock::now();
+  for (;;) {
+    Status done = SweepAll();
+    if (done.ok() && steady_clock::now() >= next_gauges) {
+      done = SetGauges();
+      next_gauges = steady_clock::now() + options_.gauges_every;
+    }
+    if (!done.ok() && !told) {
+      log::Warn("polling: nothing is swept now", {{"error", done.ToString()}});
+    }
+    told = !done.ok();
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, options_.every, [this] { return stopping_; })) return;
+  }
+}
+
+Status Worker::SweepAll() {
+  WINNOW_ASSIGN_OR_RETURN(const auto kinds, store_.ListKinds(Soon()));
+  for (const KindToSweep& kind : kinds) {
+    if (stopping()) return OkStatus();
+    WINNOW_RETURN_IF_ERROR(SweepKind(kind));
+  }
+  return OkStatus();
+}
+
+Status Worker::SweepKind(const KindToSweep& kind) {
+  WINNOW_RETURN_IF_ERROR(SweepBy(kind.kind, SweepClock::kLease));
+  if (!kind.is_due) return OkStatus();
+  WINNOW_RETURN_IF_ERROR(SweepBy(kind.kind, SweepClock::kDeadline));
+  WINNOW_RETURN_IF_ERROR(SweepBy(kind.kind, SweepClock::kNoProgress));
+  // Not before all is swept: who dies here leaves the rest to the others, at once.
+  return store_.SetSwept(Soon(), kind.kind);
+}
+
+Status Worker::SweepBy(const std::string& kind, SweepClock clock) {
+  while (!stopping()) {
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<StaleJob> swept,
+                            store_.Sweep(Soon(), kind, clock, options_.batch));
+    if (swept.empty()) return OkStatus();
+    metrics_.CountStale(kind, swept);
+    options_.swept();
+    if (std::ssize(swept) < options_.batch) return OkStatus();
+  }
+  return OkStatus();
+}
+
+Status Worker::SetGauges() {
+  WINNOW_ASSIGN_OR_RETURN(const auto kinds, store_.ListKinds(Soon()));
+  for (const KindToSweep& kind : kinds) {
+    const auto stats = store_.GetStats(Soon(), kind.kind, false);
+    if (stats.status().code() == StatusCode::kNotFound) continue;
+    WINNOW_RETURN_IF_ERROR(stats.status());
+    metrics_.Set(*stats);
+  }
+  metrics_.SetRatios();
+  return OkStatus();
+}
+
+}  // namespace winnow::polling

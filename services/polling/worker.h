@@ -1,0 +1,49 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "services/polling/store.h"
+#include "services/polling/store_metrics.h"
+
+namespace winnow::polling {
+
+// Sweeps what went stale, in batches that skip what others have locked: any number of processes do
+// so, and none is the one to lose. Lost leases are looked for all the time, the other two clocks at
+// each kind's sweep_interval. Keeps the gauges, too.
+class Worker {
+ public:
+  struct Options {
+    std::chrono::milliseconds every = std::chrono::milliseconds(1000);
+    std::chrono::milliseconds gauges_every = std::chrono::milliseconds(10'000);
+    int batch = 500;
+    std::function<void()> swept = [] {};  // a batch was committed
+  };
+  Worker(Store& store, JobMetrics& metrics, Options options)
+      : store_(store), metrics_(metrics), options_(std::move(options)) {}
+  ~Worker() { Stop(); }
+
+  void Start();
+  void Stop();
+  // One round over all kinds. For tests too.
+  Status SweepAll();
+
+ private:
+  void Run();
+  bool stopping();
+  Status SweepKind(const KindToSweep& kind);
+  Status SweepBy(const std::string& kind, SweepClock clock);
+  Status SetGauges();
+
+  Store& store_;
+  JobMetrics& metrics_;
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace winnow::polling

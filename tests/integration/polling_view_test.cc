@@ -1,0 +1,170 @@
+#include <thread>
+
+#include "services/polling/worker_view.h"
+#include "tests/integration/polling_fixture.h"
+#include "tests/support/redis.h"
+
+// The published view against a real Redis that is flushed, killed, full and stalled.
+namespace winnow::polling {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* kProcessing = "stt:polling:processing";
+constexpr const char* kSummarizing = "stt:polling:summarizing";
+
+class PollingViewTest : public PollingTest {
+ protected:
+  std::unique_ptr<redis::Client> Connect() {
+    config::v1::Redis settings;
+    settings.set_url(server_.url());
+    settings.set_connections(2);
+    auto client = redis::Client::Make(settings, metrics_);
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+  redis::Reply Run(redis::Command command) {
+    auto reply = reader_->Run(Soon(), std::move(command));
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.ok() ? *std::move(reply) : redis::Reply();
+  }
+  Pairs Shown(const std::string& key) {
+    const auto pairs = Run({"ZRANGE", key, "0", "-1", "WITHSCORES"}).Pairs();
+    EXPECT_TRUE(pairs.ok()) << pairs.status();
+    return pairs.ok() ? *pairs : Pairs();
+  }
+  int64_t Count(const std::string& key) { return Run({"ZCARD", key}).Integer().value_or(-1); }
+
+  // History gets its positions, then the view follows.
+  Status Look() {
+    while (true) {
+      WINNOW_ASSIGN_OR_RETURN(const int64_t numbered, sequencer_.NumberSome(Soon()));
+      if (numbered == 0) return view_.Look();
+    }
+  }
+  void RegisterMany(int count) {
+    std::vector<NewJob> jobs;
+    for (int i = 0; i < count; ++i) jobs.push_back({"j" + std::to_string(i), "", "", {}});
+    const auto made = store_.Register(Soon(), "stt", jobs, "");
+    ASSERT_TRUE(made.ok()) << made.status();
+  }
+  void MoveOn(const Job& job) {
+    ASSERT_TRUE(
+        store_.Do(Soon(), job.key, command::Transition{job.token, "summarizing", Micros(0)}, "")
+            .ok());
+  }
+
+  test::RedisServer server_;
+  std::unique_ptr<redis::Client> client_ = Connect();
+  std::unique_ptr<redis::Client> reader_ = Connect();  // another program
+  pg::Pool logs_{{.name = "log", .url = url_}, metrics_};
+  pg::Sequencer sequencer_{logs_, EventSequence()};
+  View view_{store_, *client_, metrics_, View::Options()};
+};
+
+TEST_F(PollingViewTest, ShowsWhatThePublishedCommandsAskFor) {
+  Register("123");
+  Pass(std::chrono::milliseconds(1500));
+  Register("456");
+  ASSERT_TRUE(Look().ok());
+  const auto millis = [](Time time) {
+    return std::to_string(
+        std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count());
+  };
+  EXPECT_THAT(Shown(kProcessing), ElementsAre(std::pair("123", millis(Get("123").state_time)),
+                                              std::pair("456", millis(now_))));
+  EXPECT_THAT(*Run({"ZRANGEBYSCORE", kProcessing, "0", millis(now_ - Micros(1000))}).Texts(),
+              ElementsAre("123"));
+
+  Pass(std::chrono::seconds(1));
+  MoveOn(Claim("w")[0]);
+  ASSERT_TRUE(Look().ok());
+  EXPECT_THAT(Shown(kSummarizing), ElementsAre(std::pair("123", millis(now_))));
+  EXPECT_EQ(Count(kProcessing), 1);
+  const std::vector<Job> jobs = Claim("w", 2);
+  ASSERT_EQ(jobs.size(), 2u);
+  for (const Job& job : jobs) {
+    ASSERT_TRUE(store_.Do(Soon(), job.key, command::Complete{job.token, ""}, "").ok());
+  }
+  ASSERT_TRUE(Look().ok());
+  EXPECT_THAT(Shown(kSummarizing), IsEmpty());
+  EXPECT_THAT(Shown(kProcessing), IsEmpty());
+}
+
+TEST_F(PollingViewTest, FlushedOrKilledItComesBackWholeAndNothingIsLost) {
+  RegisterMany(700);
+  MoveOn(Claim("w")[0]);
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(Count(kProcessing), 699);
+  Run({"FLUSHALL"});
+  EXPECT_EQ(Claim("w", 10).size(), 10u) << "claims do not read Redis";
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(Count(kProcessing), 699);
+  EXPECT_EQ(Count(kSummarizing), 1);
+
+  server_.Kill();
+  EXPECT_FALSE(Look().ok());
+  EXPECT_EQ(Claim("w", 10).size(), 10u);
+  server_.Start();
+  EXPECT_TRUE(test::Eventually([&] { return Look().ok(); }));
+  EXPECT_EQ(Count(kProcessing), 699);
+  EXPECT_EQ(*view_.Repair(), 0);
+}
+
+TEST_F(PollingViewTest, AFullRedisIsBehindAndCatchesUp) {
+  Register("1");
+  ASSERT_TRUE(Look().ok());
+  Run({"CONFIG", "SET", "maxmemory", "1"});
+  RegisterMany(50);
+  EXPECT_FALSE(Look().ok());
+  EXPECT_EQ(Claim("w", 51).size(), 51u);
+  Run({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_TRUE(test::Eventually([&] { return Look().ok(); }));
+  EXPECT_EQ(Count(kProcessing), 51);
+}
+
+TEST_F(PollingViewTest, ARepairFindsAndMendsEveryKindOfDrift) {
+  RegisterMany(5);
+  ASSERT_TRUE(Look().ok());
+  EXPECT_EQ(*view_.Repair(), 0);
+  Run({"ZREM", kProcessing, "j0"});           // missing
+  Run({"ZADD", kProcessing, "5", "j1"});      // with another score
+  Run({"ZADD", kProcessing, "5", "nobody"});  // unknown
+  Run({"ZADD", kSummarizing, "5", "j2"});     // in two states
+  EXPECT_EQ(*view_.Repair(), 4);
+  EXPECT_EQ(Count(kProcessing), 5);
+  EXPECT_EQ(Count(kSummarizing), 0);
+  EXPECT_THAT(metrics_.Render(), testing::HasSubstr("winnow_polling_view_drift 4"));
+  EXPECT_EQ(*view_.Repair(), 0);
+  EXPECT_THAT(metrics_.Render(), testing::HasSubstr("winnow_polling_view_drift 0"));
+}
+
+TEST_F(PollingViewTest, TwoProcessesThatWriteAtOnceAgreeWithTheStoreInTheEnd) {
+  const auto other_client = Connect();
+  Metrics other_metrics;
+  View other(store_, *other_client, other_metrics, View::Options());
+  RegisterMany(200);
+  std::thread writes([&] {
+    for (int i = 0; i < 20; ++i) {
+      for (const Job& job : Claim("w", 10)) MoveOn(job);
+    }
+  });
+  std::thread looks([&] {
+    for (int i = 0; i < 30; ++i) EXPECT_TRUE(other.Look().ok());
+  });
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(Look().ok());
+  writes.join();
+  looks.join();
+  ASSERT_TRUE(Look().ok());
+  const int64_t summarizing =
+      Number("SELECT count(*) FROM polling.jobs WHERE state = 'summarizing' AND phase <= 2");
+  EXPECT_GT(summarizing, 0);
+  EXPECT_EQ(*view_.Repair(), 0);
+  EXPECT_EQ(Count(kSummarizing), summarizing);
+  EXPECT_EQ(Count(kProcessing), 200 - summarizing);
+}
+
+}  // namespace
+}  // namespace winnow::polling
