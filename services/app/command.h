@@ -22,6 +22,7 @@ void AddFeedCommands(CLI::App& app, Command& chosen);
 void AddDedupCommands(CLI::App& app, Command& chosen);
 void AddDedupHistoryCommands(CLI::App& group, Command& chosen);  // of the group "dedup"
 void AddClassifyCommands(CLI::App& app, Command& chosen);
+void AddJobsCommands(CLI::App& app, Command& chosen);
 void AddCollectCommands(CLI::App& app, Command& chosen);
 void AddEventsCommands(CLI::App& app, Command& chosen);
 void AddCollectSourceCommands(CLI::App& group, Command& chosen);  // of the group "collect"

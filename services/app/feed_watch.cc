@@ -1,12 +1,9 @@
 #include "services/app/feed_watch.h"
 
-#include <poll.h>
-
-#include <atomic>
 #include <cstdint>
 #include <iostream>
-#include <thread>
 
+#include "services/app/canceller.h"
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
@@ -17,31 +14,6 @@ namespace {
 using newsfeed::v1::NewsFeedService;
 using newsfeed::v1::WatchArticlesRequest;
 using newsfeed::v1::WatchArticlesResponse;
-
-constexpr int kLookMillis = 200;
-
-// Cuts a stream off when a signal comes.
-class Canceller {
- public:
-  Canceller(grpc::ClientContext& context, const Interrupt& interrupt)
-      : thread_([this, &context, &interrupt] {
-          while (!done_ && !interrupt.requested()) {
-            pollfd entry{.fd = interrupt.fd(), .events = POLLIN, .revents = 0};
-            ::poll(&entry, 1, kLookMillis);
-          }
-          context.TryCancel();
-        }) {}
-  ~Canceller() {
-    done_ = true;
-    thread_.join();
-  }
-  Canceller(const Canceller&) = delete;
-  Canceller& operator=(const Canceller&) = delete;
-
- private:
-  std::atomic<bool> done_ = false;
-  std::thread thread_;
-};
 
 bool Print(const WatchArticlesResponse& response) {
   switch (response.event_case()) {

@@ -34,6 +34,7 @@ int Run(int argc, char** argv) {
   AddFeedCommands(app, chosen);
   AddDedupCommands(app, chosen);
   AddClassifyCommands(app, chosen);
+  AddJobsCommands(app, chosen);
   AddCollectCommands(app, chosen);
   AddEventsCommands(app, chosen);
   AddMigrateCommand(app, chosen);
