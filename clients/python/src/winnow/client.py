@@ -11,6 +11,7 @@ from winnow.connection import DEFAULT_TIMEOUT, Connection, Tls, open_channel
 from winnow.dedup_client import DedupClient
 from winnow.events_client import EventsClient
 from winnow.newsfeed_client import NewsFeedClient
+from winnow.polling_client import PollingClient
 from winnow.retry import RetryPolicy
 
 DEFAULT_ADDRESS = "127.0.0.1:7400"
@@ -29,6 +30,7 @@ class Winnow:
         self.dedup = DedupClient(connection)
         self.events = EventsClient(connection)
         self.newsfeed = NewsFeedClient(connection)
+        self.polling = PollingClient(connection)
 
     def close(self) -> None:
         """Ends the connection and what is in flight on it."""

@@ -35,6 +35,7 @@ public final class Winnow implements AutoCloseable {
   private final DedupClient dedup;
   private final EventsClient events;
   private final NewsFeedClient newsFeed;
+  private final PollingClient polling;
 
   private Winnow(ManagedChannel channel, Builder builder) {
     Connection connection =
@@ -45,6 +46,7 @@ public final class Winnow implements AutoCloseable {
     this.dedup = new DedupClient(connection);
     this.events = new EventsClient(connection);
     this.newsFeed = new NewsFeedClient(connection);
+    this.polling = new PollingClient(connection);
   }
 
   /** A client in the clear with the defaults. Nothing is sent before the first call. */
@@ -75,6 +77,10 @@ public final class Winnow implements AutoCloseable {
 
   public NewsFeedClient newsFeed() {
     return newsFeed;
+  }
+
+  public PollingClient polling() {
+    return polling;
   }
 
   /** Ends the connection; calls in flight get 5 s to end. */
