@@ -55,7 +55,7 @@ int RunFeedWatch(const FeedWatchOptions& options, const Interrupt& interrupt) {
   int64_t left = options.count > 0 ? options.count : INT64_MAX;
   bool printed = true;
   {
-    const Canceller canceller(context, interrupt);
+    const Canceller canceller(interrupt, context);
     while (printed && left > 0 && reader->Read(&response)) {
       token = response.resume_token();
       printed = options.json ? PrintJson(response) == kOk : Print(response);
