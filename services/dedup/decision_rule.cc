@@ -111,9 +111,26 @@ bool HasHangul(std::string_view text) {
 
 }  // namespace
 
+TitleFeatures TitleFeaturesOf(std::string_view earlier, std::string_view later,
+                              const TitleWords& words) {
+  TitleFeatures f;
+  f.edit_similarity = earlier == later ? 1 : EditSimilarity(DecodeUtf8(earlier), DecodeUtf8(later));
+  f.leading_words = words.LeadingWordsShared(earlier, later);
+  f.is_korean = HasHangul(earlier) && HasHangul(later);
+  f.shares_template = words.ShareTemplate(earlier, later);
+  f.contradicts = words.Contradict(earlier, later);
+  return f;
+}
+
 PairFeatures FeaturesOf(const RuleText& earlier, const RuleText& later, Micros apart,
                         const TitleWords& words) {
+  return FeaturesOf(earlier, later, apart, TitleFeaturesOf(earlier.title, later.title, words));
+}
+
+PairFeatures FeaturesOf(const RuleText& earlier, const RuleText& later, Micros apart,
+                        const TitleFeatures& titles) {
   PairFeatures f;
+  static_cast<TitleFeatures&>(f) = titles;
   const auto n = static_cast<uint32_t>(earlier.title_tokens.size());
   const auto m = static_cast<uint32_t>(later.title_tokens.size());
   const uint32_t shared = index::Overlap(earlier.title_tokens, later.title_tokens);
@@ -125,12 +142,7 @@ PairFeatures FeaturesOf(const RuleText& earlier, const RuleText& later, Micros a
                                     static_cast<uint32_t>(earlier.lead_tokens.size()),
                                     static_cast<uint32_t>(later.lead_tokens.size()));
   }
-  f.edit_similarity = EditSimilarity(DecodeUtf8(earlier.title), DecodeUtf8(later.title));
-  f.leading_words = words.LeadingWordsShared(earlier.title, later.title);
   f.apart = apart;
-  f.is_korean = HasHangul(earlier.title) && HasHangul(later.title);
-  f.shares_template = words.ShareTemplate(earlier.title, later.title);
-  f.contradicts = words.Contradict(earlier.title, later.title);
   return f;
 }
 

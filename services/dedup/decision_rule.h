@@ -22,19 +22,28 @@ struct RuleText {
   std::span<const index::Token> lead_tokens;  // empty: it has none
 };
 
-struct PairFeatures {
+// What only reading both normalised titles tells: by far the most expensive part of a comparison.
+struct TitleFeatures {
+  double edit_similarity = 0;
+  int leading_words = 0;   // of the two, found in the other title
+  bool is_korean = false;  // both titles hold Hangul
+  bool shares_template = false;
+  bool contradicts = false;
+};
+
+struct PairFeatures : TitleFeatures {
   double title_jaccard = 0;
   double title_cosine = 0;
   double title_overlap = 0;
   std::optional<double> lead_jaccard;  // where both have a lead
-  double edit_similarity = 0;          // of the normalised titles
-  int leading_words = 0;               // of the two, found in the other title
   std::optional<double> semantic;      // EmbedderCalibration::Scale of the cosine
   Micros apart{0};                     // between the two arrivals
-  bool is_korean = false;              // both titles hold Hangul
-  bool shares_template = false;
-  bool contradicts = false;
 };
+
+TitleFeatures TitleFeaturesOf(std::string_view earlier, std::string_view later,
+                              const TitleWords& words);
+PairFeatures FeaturesOf(const RuleText& earlier, const RuleText& later, Micros apart,
+                        const TitleFeatures& titles);
 
 PairFeatures FeaturesOf(const RuleText& earlier, const RuleText& later, Micros apart,
                         const TitleWords& words);

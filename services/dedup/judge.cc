@@ -1,6 +1,7 @@
 #include "services/dedup/judge.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace winnow::dedup {
 namespace {
@@ -39,6 +40,11 @@ double JaccardOf(std::span<const index::Token> a, std::span<const index::Token> 
                         static_cast<uint32_t>(b.size()));
 }
 
+struct Older {
+  const WindowIndex& window;
+  bool operator()(EntryRef a, EntryRef b) const { return window.seq(a) < window.seq(b); }
+};
+
 class Judging {
  public:
   Judging(const Fingerprint& print, uint32_t channel, Time arrival, const WindowIndex& window,
@@ -66,7 +72,8 @@ class Judging {
     if (print_.url_hash == 0) return false;
     std::vector<EntryRef> found;
     window_.FindByUrl(print_.url_hash, edge, found);
-    return ConsiderAll(found, Stage::kUrl);
+    const auto first = std::min_element(found.begin(), found.end(), Older{window_});
+    return first != found.end() && Consider(*first, Stage::kUrl);
   }
 
   // An equal title has all its tokens in common, so one look-up answers most probes.
@@ -74,7 +81,9 @@ class Judging {
     if (print_.title_hash == 0) return false;
     std::vector<EntryRef> found;
     window_.FindByTitle(print_.title_hash, edge, found);
-    return ConsiderAll(found, Stage::kExact);
+    SortThoseThatCount(found, Older{window_});
+    return std::any_of(found.begin(), found.end(),
+                       [&](EntryRef ref) { return Consider(ref, Stage::kExact); });
   }
 
   bool BySimilarity(EntryRef edge, index::ProbeScratch& scratch) {
@@ -88,7 +97,7 @@ class Judging {
       const Match& match = matches[below];
       if (Similarity(match) < policy_.token_threshold) break;
       const bool is_equal = window_.title_hash(match.ref) == print_.title_hash;
-      if (Consider(Look(match.ref), is_equal ? Stage::kExact : Stage::kToken)) return true;
+      if (Consider(match.ref, is_equal ? Stage::kExact : Stage::kToken)) return true;
     }
     return ByRule(RestOf(matches, below, edge, scratch));
   }
@@ -100,19 +109,34 @@ class Judging {
     return index::Jaccard(match.overlap, static_cast<uint32_t>(print_.title.size()), match.length);
   }
 
+  static EntryRef RefOf(EntryRef ref) { return ref; }
+  template <class Found>
+  static EntryRef RefOf(const Found& found) {
+    return found.ref;
+  }
+
+  // Sorts what was found. Entries of the document's own channel decide nothing, where other
+  // channels alone are compared: a channel may repeat itself without end, so that only as many of
+  // them stay as can be told.
+  template <class Found, class Before>
+  void SortThoseThatCount(std::vector<Found>& found, Before before) const {
+    const auto own = std::partition(found.begin(), found.end(), [&](const Found& each) {
+      return policy_.same_channel || window_.channel(RefOf(each)) != channel_;
+    });
+    constexpr auto kTold = static_cast<std::ptrdiff_t>(kMostCandidates);
+    if (found.end() - own > kTold) {
+      std::nth_element(own, own + kTold, found.end(), before);
+      found.erase(own + kTold, found.end());
+    }
+    std::sort(found.begin(), found.end(), before);
+  }
+
   void SortBySimilarity(std::vector<Match>& matches) const {
-    std::sort(matches.begin(), matches.end(), [&](const Match& a, const Match& b) {
+    SortThoseThatCount(matches, [&](const Match& a, const Match& b) {
       const double left = Similarity(a);
       const double right = Similarity(b);
       return left != right ? left > right : window_.seq(a.ref) < window_.seq(b.ref);
     });
-  }
-
-  bool ConsiderAll(std::vector<EntryRef>& refs, Stage stage) {
-    std::sort(refs.begin(), refs.end(),
-              [&](EntryRef a, EntryRef b) { return window_.seq(a) < window_.seq(b); });
-    return std::any_of(refs.begin(), refs.end(),
-                       [&](EntryRef ref) { return Consider(Look(ref), stage); });
   }
 
   // What is left for the decision rule: titles between the floor and the threshold, leads, and
@@ -138,7 +162,7 @@ class Judging {
     if (!window_.has_lead_index() || print_.lead.empty()) return {};
     std::vector<Match> leads;
     window_.FindSimilarLead(print_.lead, window_.lead_floor_bounds(), edge, scratch, leads);
-    std::sort(leads.begin(), leads.end(), [&](const Match& a, const Match& b) {
+    SortThoseThatCount(leads, [&](const Match& a, const Match& b) {
       return a.overlap != b.overlap ? a.overlap > b.overlap
                                     : window_.seq(a.ref) < window_.seq(b.ref);
     });
@@ -156,7 +180,7 @@ class Judging {
                              : policy_.semantic_threshold;
     std::vector<index::NearEntry> near;
     window_.FindNear(print_.vector, meaning_->CosineAt(least) - kScanError, edge, near);
-    std::sort(near.begin(), near.end(), [&](const index::NearEntry& a, const index::NearEntry& b) {
+    SortThoseThatCount(near, [&](const index::NearEntry& a, const index::NearEntry& b) {
       return a.cosine != b.cosine ? a.cosine > b.cosine : window_.seq(a.ref) < window_.seq(b.ref);
     });
     if (near.size() > kMostRuled) near.resize(kMostRuled);
@@ -187,12 +211,30 @@ class Judging {
     return false;
   }
 
-  Ruled Look(EntryRef ref) const {
+  Ruled Look(EntryRef ref) {
     const RuleText earlier{window_.text(ref), window_.title(ref), window_.lead(ref)};
     const RuleText later{print_.normalized_title, print_.title, print_.lead};
-    PairFeatures features = FeaturesOf(earlier, later, arrival_ - window_.arrival(ref), words_);
+    PairFeatures features =
+        FeaturesOf(earlier, later, arrival_ - window_.arrival(ref), Read(earlier.title));
     features.semantic = MeaningOf(print_.vector, window_.vector(ref), meaning_);
     return {ref, window_.seq(ref), ScoresOf(features, settings_), Rule(features, settings_)};
+  }
+
+  // Equal titles are read once.
+  const TitleFeatures& Read(std::string_view title) {
+    const auto [at, is_new] = read_.try_emplace(title);
+    if (is_new) {
+      at->second = TitleFeaturesOf(title, print_.normalized_title, words_);
+      ++result_.titles_read;
+    }
+    return at->second;
+  }
+
+  // The same as below, without a look at what is neither taken nor told.
+  bool Consider(EntryRef ref, Stage stage) {
+    const bool is_told = result_.candidates.size() < kMostCandidates;
+    if (!is_told && !GuardsOf(ref, window_.root(ref), stage).empty()) return false;
+    return Consider(Look(ref), stage);
   }
 
   // Takes the entry for the match when its stage and no guard says otherwise.
@@ -215,16 +257,21 @@ class Judging {
   }
 
   std::vector<Guard> GuardsOf(const Ruled& each, const index::Root& root, Stage stage) const {
-    Earlier earlier{window_.channel(each.ref), window_.lead(each.ref), {}};
-    if (root.seq != each.seq) {
+    std::vector<Guard> guards = GuardsOf(each.ref, root, stage);
+    if (stage == Stage::kUrl || stage == Stage::kExact) return guards;
+    for (const RuleGuard guard : each.ruling.guards) guards.push_back(GuardOf(guard));
+    return guards;
+  }
+
+  // Those that ask for no comparison of titles.
+  std::vector<Guard> GuardsOf(EntryRef ref, const index::Root& root, Stage stage) const {
+    Earlier earlier{window_.channel(ref), window_.lead(ref), {}};
+    if (root.seq != window_.seq(ref)) {
       earlier.root_title = root.title;
       earlier.root_lead = root.lead;
       earlier.root_semantic = MeaningOf(print_.vector, root.vector, meaning_);
     }
-    std::vector<Guard> guards = GuardsAgainst(print_, channel_, earlier, stage, policy_);
-    if (stage == Stage::kUrl || stage == Stage::kExact) return guards;
-    for (const RuleGuard guard : each.ruling.guards) guards.push_back(GuardOf(guard));
-    return guards;
+    return GuardsAgainst(print_, channel_, earlier, stage, policy_);
   }
 
   const Fingerprint& print_;
@@ -235,6 +282,7 @@ class Judging {
   const RuleSettings settings_;
   const TitleWords& words_;
   const EmbedderCalibration* meaning_;
+  std::unordered_map<std::string_view, TitleFeatures> read_;  // by earlier title
   Judgement result_;
 };
 

@@ -32,6 +32,7 @@ struct Judgement {
   // Best first, at most kMostCandidates; when the verdict is kDuplicate the first is the one that
   // decided, and its root is the original.
   std::vector<JudgedCandidate> candidates;
+  size_t titles_read = 0;  // distinct earlier titles that were compared letter by letter
 
   bool is_duplicate() const { return verdict == Verdict::kDuplicate; }
 };
@@ -72,7 +73,8 @@ std::vector<Guard> GuardsAgainst(const Fingerprint& print, uint32_t channel, con
 // Decides by the entries that arrived within the window before `arrival`: equal URL, then equal
 // title, then similar title, then what else the decision rule finds alike, by title, lead or
 // meaning; of each the best candidate that no guard forbids, the earliest of equals. First arrival
-// wins: its root is the original.
+// wins: its root is the original. Of what the channel rule excludes, no more is looked at than is
+// told.
 Judgement Judge(const Fingerprint& print, uint32_t channel, Time arrival,
                 const index::WindowIndex& window, const JudgeRules& rules,
                 index::ProbeScratch& scratch);

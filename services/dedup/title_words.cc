@@ -110,21 +110,20 @@ bool TitleWords::Denies(const std::vector<std::string>& words) const {
   });
 }
 
-bool TitleWords::HasOpposites(std::string_view a, std::string_view b) const {
-  const auto has = [](std::string_view title, const std::string& word) {
+bool TitleWords::HasOpposites(const Title& a, const Title& b) const {
+  const auto has = [](const Title& title, const std::string& word) {
     // A Korean word goes on with an ending; an English one ends where it ends.
     const bool is_latin = static_cast<unsigned char>(word.front()) < 0x80;
-    if (!is_latin) return title.find(word) != title.npos;
-    const std::vector<std::string> words = WordsOf(title);
-    return std::find(words.begin(), words.end(), word) != words.end();
+    if (!is_latin) return title.text.find(word) != title.text.npos;
+    return std::find(title.words.begin(), title.words.end(), word) != title.words.end();
   };
   return std::any_of(opposites_.begin(), opposites_.end(), [&](const Names& pair) {
     const bool a_first = has(a, pair.first);
     const bool a_second = has(a, pair.second);
+    if (a_first == a_second) return false;
     const bool b_first = has(b, pair.first);
     const bool b_second = has(b, pair.second);
-    return (a_first && !a_second && b_second && !b_first) ||
-           (a_second && !a_first && b_first && !b_second);
+    return b_first != b_second && a_first != b_first;
   });
 }
 
@@ -149,11 +148,11 @@ std::set<TitleWords::Names> TitleWords::Roles(const std::vector<std::string>& wo
 }
 
 bool TitleWords::Contradict(std::string_view a, std::string_view b) const {
-  const std::vector<std::string> left = WordsOf(a);
-  const std::vector<std::string> right = WordsOf(b);
-  if (Denies(left) != Denies(right) || HasOpposites(a, b)) return true;
-  const std::set<Names> roles = Roles(right);
-  for (const Names& names : Roles(left)) {
+  const Title left{a, WordsOf(a)};
+  const Title right{b, WordsOf(b)};
+  if (Denies(left.words) != Denies(right.words) || HasOpposites(left, right)) return true;
+  const std::set<Names> roles = Roles(right.words);
+  for (const Names& names : Roles(left.words)) {
     if (names.first != names.second && roles.contains({names.second, names.first})) return true;
   }
   return false;

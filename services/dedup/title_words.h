@@ -33,7 +33,11 @@ class TitleWords {
 
   Status AddRule(const std::string& kind, const std::string& text);
   bool Denies(const std::vector<std::string>& words) const;
-  bool HasOpposites(std::string_view a, std::string_view b) const;
+  struct Title {
+    std::string_view text;
+    std::vector<std::string> words;
+  };
+  bool HasOpposites(const Title& a, const Title& b) const;
   // Who does it and to whom, as far as particles or a verb between two names tell.
   std::set<Names> Roles(const std::vector<std::string>& words) const;
   bool IsFound(std::string_view word, std::string_view compact) const;

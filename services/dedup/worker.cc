@@ -163,8 +163,14 @@ void Worker::Run() {
     std::vector<Job> jobs = TakeJobs(lane);
     const bool is_to_load = std::exchange(lane.is_to_load, false);
     lock.unlock();
-    ProcessAll(lane, std::move(jobs), is_to_load);
+    std::vector<Job> left = ProcessAll(lane, std::move(jobs), is_to_load);
     lock.lock();
+    if (stopping_ && !left.empty()) {
+      lock.unlock();
+      for (Job& job : left) Answer(parts_, job, rpc::ShuttingDown());
+      return;
+    }
+    PutBack(lane, std::move(left));
     lane.is_busy = false;
     // Behind the others: a busy namespace does not keep them waiting.
     if (!lane.urgent.empty() || !lane.bulk.empty()) MakeReady(lane);
@@ -185,7 +191,15 @@ std::vector<Job> Worker::TakeJobs(Lane& lane) {
   return jobs;
 }
 
-void Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load) {
+// With the lock held. They go first, in their order.
+void Worker::PutBack(Lane& lane, std::vector<Job> jobs) {
+  for (auto job = jobs.rbegin(); job != jobs.rend(); ++job) {
+    (job->is_urgent ? lane.urgent : lane.bulk).push_front(std::move(*job));
+  }
+  waiting_ += jobs.size();
+}
+
+std::vector<Job> Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load) {
   const auto now = steady_clock::now();
   const auto late = std::stable_partition(jobs.begin(), jobs.end(),
                                           [&](const Job& job) { return job.deadline > now; });
@@ -199,6 +213,8 @@ void Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load) {
     const Status loaded = lane.decider.Load(now + kLoadTime);
     if (!loaded.ok()) log::Warn("dedup window not loaded yet", {{"error", Message(loaded)}});
   }
+  std::erase_if(jobs, [](const Job& job) { return job.is_answered(); });
+  return jobs;
 }
 
 }  // namespace winnow::dedup

@@ -55,7 +55,9 @@ class Worker {
   void RequestLoads();
   void Run();
   std::vector<Job> TakeJobs(Lane& lane);
-  void ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load);
+  // Gives the jobs that were left unanswered.
+  std::vector<Job> ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load);
+  void PutBack(Lane& lane, std::vector<Job> jobs);
 
   const WorkerParts parts_;
   mutable std::mutex mutex_;

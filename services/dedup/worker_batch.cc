@@ -56,6 +56,11 @@ Status Batch::Run(pg::LogSession& log) {
   const auto read = steady_clock::now();
   JudgeNew(log);
   const auto judged = steady_clock::now();
+  is_too_slow_ = judged - read > limits_.most;
+  if (is_too_slow_) {
+    return Internal("a batch of namespace " + ns_ +
+                    " takes longer to compare than the lock of its log may be held");
+  }
   WINNOW_RETURN_IF_ERROR(NameCandidates(log.session()));
   FollowSpread(log.session());
   DrawReviews();
@@ -66,9 +71,12 @@ Status Batch::Run(pg::LogSession& log) {
   for (const Decided& one : decided_) {
     known_.emplace(one.decision.document_id, one.decision);
   }
-  decisions_.reserve(jobs_.size());
-  for (const Job* job : jobs_) decisions_.push_back(known_.at(job->document.id));
   return OkStatus();
+}
+
+const Decision* Batch::DecisionOf(const Job& job) const {
+  const auto known = known_.find(job.document.id);
+  return known == known_.end() ? nullptr : &known->second;
 }
 
 void Batch::ReadKnown(pg::Session& session) {
@@ -86,36 +94,40 @@ void Batch::JudgeNew(pg::LogSession& log) {
     const std::string& id = jobs_[i]->document.id;
     if (!known_.contains(id) && begun.insert(id).second) fresh.push_back(i);
   }
-  int64_t seq = fresh.empty() ? 0 : log.Append(static_cast<int64_t>(fresh.size()));
+  const auto until = steady_clock::now() + limits_.enough;
   for (const size_t i : fresh) {
     const Job& job = *jobs_[i];
     // An import's own time, but never in the future, and never before what is there.
     last = std::max(last, std::min(job.document.arrival_time.value_or(now), now));
-    const auto begun_at = steady_clock::now();
-    Judgement judged = window_.Judge(job.print, job.document.channel, last);
-    metrics_.compare.Observe(steady_clock::now() - begun_at);
-    window_.Append(seq, job.print, job.document.channel, last, judged);
-    Decided one;
-    one.entry.seq = seq;
-    one.entry.document_id = job.document.id;
-    one.entry.channel = job.document.channel;
-    one.entry.title = job.print.normalized_title;
-    one.entry.lead = job.lead;
-    one.entry.vector = job.print.vector;
-    one.entry.canonical_url = job.document.canonical_url;
-    one.entry.publish_time = job.document.publish_time;
-    one.entry.arrival_time = last;
-    one.entry.root_seq = judged.is_duplicate() ? judged.candidates.front().root_seq : seq;
-    one.decision = ToDecision(job, judged, window_.policy(), last, now);
-    one.decision.recorded = true;
-    one.url = job.document.url;
-    one.is_item = job.is_item;
-    one.traceparent = job.traceparent;
-    decided_.push_back(std::move(one));
-    judgements_.push_back(std::move(judged));
-    ++seq;
+    JudgeOne(job, log.Append(1), last, now);
+    if (steady_clock::now() >= until) break;
   }
   if (!fresh.empty()) log.RaiseArrival(last);
+}
+
+void Batch::JudgeOne(const Job& job, int64_t seq, Time arrival, Time now) {
+  const auto begun = steady_clock::now();
+  Judgement judged = window_.Judge(job.print, job.document.channel, arrival);
+  metrics_.compare.Observe(steady_clock::now() - begun);
+  window_.Append(seq, job.print, job.document.channel, arrival, judged);
+  Decided one;
+  one.entry.seq = seq;
+  one.entry.document_id = job.document.id;
+  one.entry.channel = job.document.channel;
+  one.entry.title = job.print.normalized_title;
+  one.entry.lead = job.lead;
+  one.entry.vector = job.print.vector;
+  one.entry.canonical_url = job.document.canonical_url;
+  one.entry.publish_time = job.document.publish_time;
+  one.entry.arrival_time = arrival;
+  one.entry.root_seq = judged.is_duplicate() ? judged.candidates.front().root_seq : seq;
+  one.decision = ToDecision(job, judged, window_.policy(), arrival, now);
+  one.decision.recorded = true;
+  one.url = job.document.url;
+  one.is_item = job.is_item;
+  one.traceparent = job.traceparent;
+  decided_.push_back(std::move(one));
+  judgements_.push_back(std::move(judged));
 }
 
 Status Batch::NameCandidates(pg::Session& session) {

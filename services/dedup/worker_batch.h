@@ -15,25 +15,34 @@
 
 namespace winnow::dedup {
 
-// Decides the documents of one transaction, in order, under the lock of their namespace's log. Made
-// afresh for each try of the transaction.
+// Decides the documents of one transaction, in order, under the lock of their namespace's log: as
+// many of them as fit into the time that the lock may be held, at least one. Made afresh for each
+// try of the transaction.
 class Batch {
  public:
   Batch(const std::string& ns, std::span<Job* const> jobs, NamespaceWindow& window,
         const WorkerParts& parts)
-      : ns_(ns), jobs_(jobs), window_(window), metrics_(parts.metrics), model_(parts.model()) {}
+      : ns_(ns),
+        jobs_(jobs),
+        window_(window),
+        metrics_(parts.metrics),
+        limits_(parts.limits),
+        model_(parts.model()) {}
 
   // With the window up to date. Appends to the log what was not decided before.
   Status Run(pg::LogSession& log);
 
-  // The decision of each job, once Run was OK.
-  const std::vector<Decision>& decisions() const { return decisions_; }
+  // The decision of a job, once Run was OK; null when there was no time for it.
+  const Decision* DecisionOf(const Job& job) const;
+  // Run gave up: the comparisons alone took longer than the lock may be held.
+  bool is_too_slow() const { return is_too_slow_; }
   // What Run appended.
   const std::vector<Decided>& decided() const { return decided_; }
 
  private:
   void ReadKnown(pg::Session& session);
   void JudgeNew(pg::LogSession& log);
+  void JudgeOne(const Job& job, int64_t seq, Time arrival, Time now);
   Status NameCandidates(pg::Session& session);
   void FollowSpread(pg::Session& session);
   void DrawReviews();
@@ -42,12 +51,13 @@ class Batch {
   std::span<Job* const> jobs_;
   NamespaceWindow& window_;
   WorkerMetrics& metrics_;
+  const JudgeLimits limits_;
   const std::string model_;                // that made the vectors
   std::map<std::string, Decision> known_;  // by id: decided before, or earlier in this batch
   std::vector<Judgement> judgements_;      // of decided_, by place
   std::map<std::string, std::string> root_channels_;  // by id of the original
   std::vector<Decided> decided_;
-  std::vector<Decision> decisions_;
+  bool is_too_slow_ = false;
 };
 
 // The decision that a judgement amounts to, but for the names of candidates.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "services/dedup/store_policies.h"
+#include "services/platform/log.h"
 #include "services/platform/postgres/log_transaction.h"
 
 namespace winnow::dedup {
@@ -15,6 +16,8 @@ using std::chrono::steady_clock;
 // How long a transaction should hold the lock of its log: a caller of another instance waits.
 constexpr milliseconds kLockTime(10);
 constexpr size_t kLeastBatch = 100;
+// A batch that was halved grows again where it took less than this.
+constexpr milliseconds kEasyTime(200);
 constexpr size_t kMostBatch = pg::kMostRowsAppended;
 // A document that somebody waits for goes on undecided after this long.
 constexpr milliseconds kUrgentTime(2'000);
@@ -65,9 +68,11 @@ void NamespaceDecider::Decide(const Jobs& jobs) {
   for (int round = 0; round < kRounds; ++round) {
     Need need = Need::kNothing;
     status = Load(deadline);
-    if (status.ok()) status = DecideOnce(jobs, deadline, need);
+    bool is_too_slow = false;
+    if (status.ok()) status = DecideOnce(jobs, deadline, need, is_too_slow);
     if (status.ok()) return;
     if (window_) window_->TakeBackTrial();
+    if (is_too_slow) return HalveOrGiveUp(jobs, status);
     if (need == Need::kNothing) break;
     parts_.metrics.window_retries.Increment();
     is_current_ = false;
@@ -76,7 +81,21 @@ void NamespaceDecider::Decide(const Jobs& jobs) {
   for (Job* job : jobs) Answer(parts_, *job, status);
 }
 
-Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& need) {
+// What is left unanswered comes again.
+void NamespaceDecider::HalveOrGiveUp(const Jobs& jobs, const Status& status) {
+  if (jobs.size() > 1) {
+    batch_limit_ = jobs.size() / 2;
+    parts_.metrics.slow_retries.Increment();
+    return;
+  }
+  parts_.metrics.undecidable.Increment();
+  log::Error("dedup gives a document up: comparing it takes too long",
+             {{"namespace", ns_}, {"document_id", jobs.front()->document.id}});
+  Answer(parts_, *jobs.front(), status);
+}
+
+Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& need,
+                                    bool& is_too_slow) {
   std::optional<Batch> batch;
   steady_clock::time_point locked;
   const auto body = [&](pg::LogSession& log) -> Status {
@@ -103,6 +122,7 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
     return HasEntry(session, ns_, first.seq, first.document_id);
   };
   const auto result = pg::LogTransaction::Run(parts_.logs, StreamOf(ns_), deadline, body, settled);
+  is_too_slow = !result.ok() && batch && batch->is_too_slow();
   if (!result.ok()) return result.status();
   // What others appended since, if the commit was settled late, comes after this position.
   window_->KeepTrial();
@@ -110,7 +130,9 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
   Adapt(batch->decided().size(), steady_clock::now() - locked);
   if (!batch->decided().empty()) parts_.committed();
   for (const Decided& one : batch->decided()) parts_.metrics.CountDecision(one.decision);
-  for (size_t i = 0; i < jobs.size(); ++i) Answer(parts_, *jobs[i], batch->decisions()[i]);
+  for (Job* job : jobs) {
+    if (const Decision* decision = batch->DecisionOf(*job)) Answer(parts_, *job, *decision);
+  }
   return OkStatus();
 }
 
@@ -173,7 +195,9 @@ Decision NamespaceDecider::JudgeAlone(const Job& job, Judgement& judged) {
 void NamespaceDecider::Adapt(size_t documents, steady_clock::duration elapsed) {
   parts_.metrics.batch_seconds.Observe(std::chrono::duration<double>(elapsed).count());
   parts_.metrics.batch_documents.Observe(static_cast<double>(documents));
-  if (elapsed > kLockTime) {
+  if (batch_limit_ < kLeastBatch) {  // halved because of what is decided by now, or is given up
+    if (elapsed < kEasyTime) batch_limit_ = std::min(kLeastBatch, batch_limit_ * 2);
+  } else if (elapsed > kLockTime) {
     batch_limit_ = std::max(kLeastBatch, batch_limit_ * 4 / 5);
   } else if (documents >= batch_limit_ * 9 / 10) {
     batch_limit_ = std::min(kMostBatch, batch_limit_ + batch_limit_ / 10);

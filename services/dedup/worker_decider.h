@@ -21,13 +21,15 @@ class NamespaceDecider {
   NamespaceDecider(const NamespaceDecider&) = delete;
   NamespaceDecider& operator=(const NamespaceDecider&) = delete;
 
-  // Answers every job. At most batch_limit() of them.
+  // Answers jobs, at most batch_limit() of them. Those that it leaves unanswered took too long for
+  // one transaction: they are to be given again, in this order, after whoever else waits.
   void Process(std::vector<Job>& jobs);
   // Brings the window up to date before anybody asks. An error is met again, and told, by whoever
   // asks next.
   Status Load(Deadline deadline);
 
-  // How many documents a transaction should have to hold the lock about kLockTime at most.
+  // How many documents a transaction should have to hold the lock about kLockTime at most; fewer
+  // than kLeastBatch where that took too long.
   size_t batch_limit() const { return batch_limit_; }
 
  private:
@@ -36,7 +38,8 @@ class NamespaceDecider {
   using Jobs = std::vector<Job*>;
 
   void Decide(const Jobs& jobs);
-  Status DecideOnce(const Jobs& jobs, Deadline deadline, Need& need);
+  void HalveOrGiveUp(const Jobs& jobs, const Status& status);
+  Status DecideOnce(const Jobs& jobs, Deadline deadline, Need& need, bool& is_too_slow);
   void DecideAndCheck(std::vector<Job>& jobs);
   void Check(const Jobs& jobs);
   StatusOr<std::vector<Decision>> CheckOnce(pg::Session& session, const Jobs& jobs, Need& need);

@@ -26,9 +26,11 @@ Histogram& StoreSeconds(Metrics& metrics, const char* step) {
 }
 
 Counter& Retries(Metrics& metrics, const char* what) {
-  return metrics.GetCounter("winnow_dedup_retries_total",
-                            "Tries after the first: to read items, to catch up with the log.",
-                            {{"what", what}});
+  return metrics.GetCounter(
+      "winnow_dedup_retries_total",
+      "Tries after the first: to read items, to catch up with the log, to decide"
+      " fewer documents at once.",
+      {{"what", what}});
 }
 
 Counter& Fallbacks(Metrics& metrics, const char* level) {
@@ -81,6 +83,10 @@ WorkerMetrics::WorkerMetrics(Metrics& metrics)
                                            {1, 3, 10, 30, 100, 300, 1'000})),
       item_retries(Retries(metrics, "items")),
       window_retries(Retries(metrics, "window")),
+      slow_retries(Retries(metrics, "slow")),
+      undecidable(metrics.GetCounter(
+          "winnow_dedup_undecidable_total",
+          "Documents given up, because comparing one alone takes too long.", {})),
       metrics_(metrics),
       similarity_(metrics.GetHistogram("winnow_dedup_similarity",
                                        "Similarity of a document's best candidate; 0 for none.",

@@ -47,6 +47,8 @@ struct WorkerMetrics {
   Histogram& batch_documents;
   Counter& item_retries;
   Counter& window_retries;
+  Counter& slow_retries;
+  Counter& undecidable;  // documents that take too long even alone
   std::atomic<int64_t> decided{0};
   std::atomic<int64_t> store_fallbacks{0};
   std::atomic<int64_t> embedder_fallbacks{0};

@@ -24,6 +24,13 @@ struct MemoryBudget {
   int64_t max_documents = 4'000'000;
 };
 
+// How long the comparisons of one log transaction may take. The store ends a transaction that is
+// idle for two seconds.
+struct JudgeLimits {
+  std::chrono::milliseconds enough{400};  // no further document is begun
+  std::chrono::milliseconds most{1'500};  // it is given up, and tried again with half of them
+};
+
 // What the deciders of all namespaces share.
 struct WorkerParts {
   const TextRules& rules;
@@ -38,6 +45,7 @@ struct WorkerParts {
   size_t embedder_batch = 16;          // texts it is asked for at once, at most
   // How long somebody waits for the embedder before he is told what the rest says.
   std::chrono::milliseconds embedder_time{1'000};
+  JudgeLimits limits = {};
 
   // Of the embedder; null when there is none.
   const EmbedderCalibration* meaning() const {

@@ -1,6 +1,7 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <chrono>
+#include <future>
 
 #include "tests/support/collector.h"
 #include "tests/support/dedup.h"
@@ -155,6 +156,61 @@ TEST_F(DedupWorker, ANewPolicyIsTakenOverByRunningInstances) {
     EXPECT_EQ(decision->original_id, "a");
   }
   EXPECT_EQ(instance.SubmitOne(NewDocument("b", "one", Story(1)))->policy_version, 4);
+}
+
+// Each is compared with what the channel rule admits, not with all that the channel said before.
+TEST_F(DedupWorker, AChannelThatRepeatsOneTitleKeepsNobodyWaiting) {
+  DedupInstance instance(url_);
+  std::string title;
+  for (int i = 0; title.size() + Story(i).size() < kMaxTitle; ++i) title += Story(i) + " ";
+  std::vector<Document> documents;
+  for (int i = 0; i < 1'000; ++i) documents.push_back(NewDocument(std::to_string(i), "one", title));
+  const auto begun = std::chrono::steady_clock::now();
+  auto repeated = std::async(std::launch::async, [&] { return instance.Submit(documents); });
+  Document other = NewDocument("x", "one", Story(2));
+  other.ns = "other";
+  const auto told = instance.SubmitOne(other);
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(told->verdict, Verdict::kUnique);
+  for (const auto& decision : repeated.get()) {
+    ASSERT_TRUE(decision.ok()) << decision.status();
+    EXPECT_EQ(decision->verdict, Verdict::kUnique);
+    for (const Candidate& candidate : decision->candidates) {
+      EXPECT_EQ(candidate.guards, std::vector{Guard::kSameChannel});
+    }
+  }
+  EXPECT_EQ(instance.SubmitOne(NewDocument("y", "two", title))->original_id, "0");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  EXPECT_THAT(test::DifferencesFromReplay(instance.pool(), "default"), ::testing::IsEmpty());
+}
+
+TEST_F(DedupWorker, WhatDoesNotFitIntoOneTransactionIsDecidedInTheNext) {
+  DedupInstance instance(url_, {}, 4'000'000, nullptr, {.enough = std::chrono::milliseconds(0)});
+  std::vector<Document> documents;
+  for (int i = 0; i < 20; ++i) {
+    documents.push_back(NewDocument(std::to_string(i), std::to_string(i), Story(i / 2)));
+  }
+  const auto decisions = instance.Submit(documents);
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    ASSERT_TRUE(decisions[i].ok()) << decisions[i].status();
+    EXPECT_EQ(decisions[i]->original_id, i % 2 == 0 ? "" : std::to_string(i - 1));
+  }
+  EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT head FROM dedup.log_streams"), 20);
+  EXPECT_THAT(test::DifferencesFromReplay(instance.pool(), "default"), ::testing::IsEmpty());
+}
+
+TEST_F(DedupWorker, ADocumentThatTakesTooLongAloneIsGivenUpAndTold) {
+  DedupInstance instance(url_, {}, 4'000'000, nullptr, {.most = std::chrono::milliseconds(-1)});
+  std::vector<Document> documents;
+  for (int i = 0; i < 5; ++i) documents.push_back(NewDocument(std::to_string(i), "one", Story(i)));
+  for (const auto& decision : instance.Submit(documents)) {
+    EXPECT_EQ(decision.status().code(), StatusCode::kInternal);
+  }
+  const std::string metrics = instance.RenderMetrics();
+  EXPECT_THAT(metrics, ::testing::HasSubstr("winnow_dedup_undecidable_total 5"));
+  EXPECT_THAT(metrics, ::testing::HasSubstr("winnow_dedup_retries_total{what=\"slow\"} 2"))
+      << "halved before that";
+  EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT count(*) FROM dedup.entries"), 0);
 }
 
 TEST_F(DedupWorker, AWindowThatIsTooLargeIsShortened) {

@@ -65,12 +65,23 @@ std::string StoryTitle(int number) {
 }
 
 DedupInstance::DedupInstance(const std::string& url, const dedup::Policy& policy,
-                             int64_t max_documents, dedup::CachedEmbedder* embedder)
+                             int64_t max_documents, dedup::CachedEmbedder* embedder,
+                             const dedup::JudgeLimits& limits)
     : reads_(PoolOf("read", url), metrics_),
       logs_(PoolOf("log", url), metrics_),
       worker_metrics_(metrics_),
-      parts_{BuiltInTextRules(), clock_,  reads_,  logs_, policy, [] {},
-             worker_metrics_,    memory_, embedder},
+      parts_{BuiltInTextRules(),
+             clock_,
+             reads_,
+             logs_,
+             policy,
+             [] {},
+             worker_metrics_,
+             memory_,
+             embedder,
+             16,
+             std::chrono::seconds(1),
+             limits},
       worker_(parts_, metrics_) {
   memory_.max_documents = max_documents;
   worker_.Start();

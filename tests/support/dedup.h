@@ -33,7 +33,8 @@ class DedupInstance {
   // `embedder` outlives it; null: meaning is not compared.
   explicit DedupInstance(const std::string& url, const dedup::Policy& policy = {},
                          int64_t max_documents = 4'000'000,
-                         dedup::CachedEmbedder* embedder = nullptr);
+                         dedup::CachedEmbedder* embedder = nullptr,
+                         const dedup::JudgeLimits& limits = {});
   ~DedupInstance();
 
   // Waits for the decisions.
@@ -45,6 +46,7 @@ class DedupInstance {
   int64_t documents_in_memory() const { return memory_.documents.load(); }
   pg::Pool& pool() { return reads_; }
   pg::Pool& logs() { return logs_; }
+  std::string RenderMetrics() const { return metrics_.Render(); }
   dedup::Worker& worker() { return worker_; }
   const dedup::WorkerParts& parts() const { return parts_; }
 

@@ -185,8 +185,8 @@ class JudgeRulesTest : public ::testing::Test {
     Judgement judged = Judge(print, channel, now_, window_, {policy_, words_}, scratch_);
     std::optional<index::Root> root;
     if (judged.is_duplicate()) root = window_.root(judged.candidates.front().ref);
-    window_.Append(
-        {seq_, now_, channel, print.url_hash, print.title_hash, print.title, print.lead, root});
+    window_.Append({seq_, now_, channel, print.url_hash, print.title_hash, print.title, print.lead,
+                    root, print.normalized_title});
     return judged;
   }
 
@@ -224,6 +224,30 @@ TEST_F(JudgeRulesTest, OneChannelRepeatsItselfUnlessToldOtherwise) {
   EXPECT_EQ(held.candidates[0].stage, Stage::kExact);
   policy_.same_channel = true;
   EXPECT_TRUE(Submit(Print(Range(1, 10)), 1).is_duplicate());
+}
+
+TEST_F(JudgeRulesTest, WhatTheChannelRuleExcludesIsNotReadButForWhatIsTold) {
+  const auto titled = [](Fingerprint print, int number) {
+    print.normalized_title = "title " + std::to_string(number);
+    return print;
+  };
+  for (int i = 0; i < 200; ++i) {
+    const Judgement equal = Submit(titled(Print(Range(1, 10)), 0), 1);
+    EXPECT_FALSE(equal.is_duplicate());
+    ASSERT_LE(equal.titles_read, 1U) << "equal titles are read once";
+    // A number in it makes another title of each, as near to the others as a duplicate.
+    TokenSet varied = Range(100, 40);
+    varied.push_back(static_cast<index::Token>(1'000 + i));
+    const Judgement near = Submit(titled(Print(varied), i), 1);
+    EXPECT_FALSE(near.is_duplicate());
+    ASSERT_LE(near.titles_read, kMostCandidates);
+    ASSERT_LE(near.candidates.size(), kMostCandidates);
+  }
+  // Behind all of them, what is admissible is found.
+  Submit(titled(Print(Range(100, 41)), 500), 2);
+  const Judgement found = Submit(titled(Print(Range(100, 40)), 501), 1);
+  EXPECT_TRUE(found.is_duplicate());
+  EXPECT_EQ(found.candidates.front().root_seq, 2);
 }
 
 TEST_F(JudgeRulesTest, AShortTitleNeedsAgreeingLeads) {
