@@ -21,6 +21,7 @@ using Stub = ClassificationService::Stub;
 
 constexpr size_t kPart = size_t{8} << 20;
 constexpr int kTexts = 500;
+constexpr size_t kTextBytes = 400'000;  // a call takes as many characters
 
 struct ClassifyOptions {
   RemoteOptions remote;
@@ -116,8 +117,11 @@ int RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
     request.set_namespace_(options.ns);
     request.set_policy(options.policy);
     request.set_explain(options.explain);
+    size_t bytes = 0;
     while (begin < all->size() && request.texts_size() < kTexts) {
       const size_t end = std::min(all->find('\n', begin), all->size());
+      bytes += end - begin;
+      if (bytes > kTextBytes && !request.texts().empty()) break;
       if (end > begin) request.add_texts(all->substr(begin, end - begin));
       begin = end + 1;
     }

@@ -13,6 +13,9 @@ namespace {
 
 using Kind = JsonReader::Kind;
 
+// More than who shows it cuts it to, at a character.
+constexpr size_t kIdShown = 132;
+
 // What an object of any shape may say, before it is known which shape it is.
 struct Fields {
   std::string id;         // id, comment_id, cid
@@ -58,7 +61,7 @@ class Parser {
   void Skip(const std::string& id, std::string why) {
     ++report_.skipped_count;
     if (report_.skipped.size() < 100) {
-      report_.skipped.push_back({report_.comments, id.substr(0, 128), std::move(why)});
+      report_.skipped.push_back({report_.comments, id.substr(0, kIdShown), std::move(why)});
     }
     ++report_.comments;
   }

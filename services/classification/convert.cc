@@ -13,6 +13,12 @@ constexpr size_t kMaxActor = 128;
 constexpr size_t kMaxNote = 1000;
 constexpr size_t kMaxListed = 10'000;
 
+// Open enums: a number of no status is none, which CheckPolicy refuses.
+CommentStatus KnownStatus(v1::CommentStatus status) {
+  const bool known = status >= 0 && status < static_cast<int>(kStatuses);
+  return known ? static_cast<CommentStatus>(status) : CommentStatus::kNone;
+}
+
 }  // namespace
 
 std::string ToNamespace(const std::string& ns, Violations& violations) {
@@ -46,11 +52,25 @@ CommentStatus ToStatus(v1::CommentStatus status, const std::string& field, Viola
 
 std::string ToActor(const std::string& actor, const std::string& caller, Violations& violations) {
   if (CountCharacters(actor) > kMaxActor) violations.Add("actor", "is over 128 characters");
+  CheckNoNul(actor, "actor", violations);
   return actor.empty() ? caller : actor;
 }
 
 void CheckNote(const std::string& note, Violations& violations) {
   if (CountCharacters(note) > kMaxNote) violations.Add("note", "is over 1,000 characters");
+  CheckNoNul(note, "note", violations);
+}
+
+void CheckNoNul(const std::string& text, const std::string& field, Violations& violations) {
+  if (text.find('\0') == std::string::npos) return;
+  violations.Add(field, "holds the character U+0000, which cannot be stored: remove it");
+}
+
+std::string ToPolicyName(const std::string& name, const std::string& field,
+                         Violations& violations) {
+  if (name.empty()) return "default";
+  if (!IsSlug(name)) violations.Add(field, "must be [a-z0-9-], 1 to 64 characters");
+  return name;
 }
 
 v1::CommentStatus ToProto(CommentStatus status) { return static_cast<v1::CommentStatus>(status); }
@@ -59,20 +79,12 @@ Policy FromProto(const v1::Policy& policy) {
   Policy domain{.name = policy.name(), .version = policy.version()};
   for (const v1::HeadRule& rule : policy.head_rules()) {
     domain.heads.push_back(
-        {rule.head(), rule.threshold(), static_cast<CommentStatus>(rule.status()), rule.reason()});
+        {rule.head(), rule.threshold(), KnownStatus(rule.status()), rule.reason()});
   }
   for (const v1::TextRule& rule : policy.text_rules()) {
-    domain.texts.push_back(
-        {rule.contains(), static_cast<CommentStatus>(rule.status()), rule.reason()});
+    domain.texts.push_back({rule.contains(), KnownStatus(rule.status()), rule.reason()});
   }
   domain.max_failed_share = policy.max_failed_share();
-  // Open enums: a number of no status is none.
-  for (HeadRule& rule : domain.heads) {
-    if (static_cast<int>(rule.status) >= static_cast<int>(kStatuses)) rule.status = {};
-  }
-  for (TextRule& rule : domain.texts) {
-    if (static_cast<int>(rule.status) >= static_cast<int>(kStatuses)) rule.status = {};
-  }
   return domain;
 }
 

@@ -23,6 +23,10 @@ CommentStatus ToStatus(v1::CommentStatus status, const std::string& field, Viola
 // `actor`, or the caller; at most 128 characters.
 std::string ToActor(const std::string& actor, const std::string& caller, Violations& violations);
 void CheckNote(const std::string& note, Violations& violations);
+// A violation of `field` where `text` holds U+0000, which cannot be stored.
+void CheckNoNul(const std::string& text, const std::string& field, Violations& violations);
+// "default" for an empty name.
+std::string ToPolicyName(const std::string& name, const std::string& field, Violations& violations);
 
 Policy FromProto(const v1::Policy& policy);
 v1::Policy ToProto(const Policy& policy);

@@ -7,6 +7,7 @@
 #include "services/platform/hash.h"
 #include "services/platform/page_token.h"
 #include "services/platform/text.h"
+#include "services/platform/utf8.h"
 
 // Comments, texts, policies and the audit. Runs, verdicts and overrides are beside.
 namespace winnow::classification {
@@ -18,6 +19,7 @@ constexpr int kMaxParts = 1000;
 constexpr size_t kBatch = 1000;
 constexpr int kMaxTexts = 1000;
 constexpr size_t kMaxTextCharacters = 20'000;
+constexpr size_t kMaxTextsCharacters = 400'000;
 constexpr int kMaxExplain = 20;
 constexpr uint8_t kAuditToken = 40;
 
@@ -42,6 +44,33 @@ Status CheckImport(const v1::ImportCommentsRequest& request, Violations& violati
     }
   }
   return violations.ToStatus();
+}
+
+void CheckTexts(const v1::ClassifyTextsRequest& request, Violations& violations) {
+  if (request.texts().empty() || request.texts_size() > kMaxTexts) {
+    violations.Add("texts",
+                   "has " + std::to_string(request.texts_size()) + " entries: send 1 to 1,000");
+    return;
+  }
+  size_t all = 0;
+  for (int i = 0; i < request.texts_size(); ++i) {
+    const std::string field = "texts[" + std::to_string(i) + "]";
+    const size_t characters = CountCharacters(request.texts(i));
+    if (characters > kMaxTextCharacters) violations.Add(field, "is over 20,000 characters");
+    CheckNoNul(request.texts(i), field, violations);
+    all += characters;
+  }
+  if (all > kMaxTextsCharacters) {
+    violations.Add("texts", "has " + std::to_string(all) +
+                                " characters: send at most 400,000 in a call, the rest in others");
+  }
+}
+
+// What computes for long asks between its parts whether somebody waits for it still.
+Status StillWanted(const rpc::CallContext& call) {
+  if (call.cancelled()) return rpc::Cancelled("the caller went away");
+  if (call.TimeLeft().count() > 0) return OkStatus();
+  return DeadlineExceeded("not done before the deadline: send less, or give it more time");
 }
 
 }  // namespace
@@ -85,7 +114,8 @@ StatusOr<v1::ImportCommentsResponse> Handlers::Import(const rpc::CallContext& ca
   for (const Skipped& skipped : report.skipped) {
     v1::SkippedComment& out = *response.add_skipped();
     out.set_position(skipped.position);
-    out.set_comment_id(IsValidUtf8(skipped.id) ? skipped.id : "");
+    const std::string id(CutUtf8(skipped.id, 128));
+    out.set_comment_id(IsValidUtf8(id) ? id : "");
     out.set_why(skipped.why);
   }
   metrics_.CountImported(total.created, total.updated, report.skipped_count);
@@ -108,8 +138,13 @@ StatusOr<v1::ImportCommentsResponse> Handlers::ImportComments(
   const bool in_parts = request.has_more() || request.part() != 0;
   const std::string upload =
       request.upload_id().empty() ? "call-" + call.request_id.substr(0, 59) : request.upload_id();
-  WINNOW_RETURN_IF_ERROR(store_.PutRawPart(call.deadline, key, IsUploadId(upload) ? upload : "call",
-                                           request.part(), request.raw()));
+  WINNOW_ASSIGN_OR_RETURN(
+      const bool kept, store_.PutRawPart(call.deadline, key, IsUploadId(upload) ? upload : "call",
+                                         request.part(), request.raw()));
+  if (!kept && !request.upload_id().empty()) {
+    return FailedPrecondition("part " + std::to_string(request.part()) + " of upload " + upload +
+                              " came with other bytes before: take a new upload_id for each file");
+  }
   if (request.has_more()) return v1::ImportCommentsResponse();
   if (!in_parts) return Import(call, key, request.raw(), "raw");
   WINNOW_ASSIGN_OR_RETURN(
@@ -133,23 +168,16 @@ StatusOr<v1::ClassifyTextsResponse> Handlers::ClassifyTexts(
     const rpc::CallContext& call, const v1::ClassifyTextsRequest& request) {
   Violations violations;
   const std::string ns = ToNamespace(request.namespace_(), violations);
-  if (request.texts().empty() || request.texts_size() > kMaxTexts) {
-    violations.Add("texts",
-                   "has " + std::to_string(request.texts_size()) + " entries: send 1 to 1,000");
-  }
-  for (int i = 0; i < request.texts_size(); ++i) {
-    if (CountCharacters(request.texts(i)) > kMaxTextCharacters) {
-      violations.Add("texts[" + std::to_string(i) + "]", "is over 20,000 characters");
-    }
-  }
+  CheckTexts(request, violations);
   if (request.explain() < 0 || request.explain() > kMaxExplain) {
     violations.Add("explain", "must be 0 to 20");
   }
+  const std::string name = ToPolicyName(request.policy(), "policy", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  const std::string name = request.policy().empty() ? "default" : request.policy();
   WINNOW_ASSIGN_OR_RETURN(const auto decider, policies_.Get(call.deadline, ns, name, 0));
   v1::ClassifyTextsResponse response;
   for (const std::string& text : request.texts()) {
+    WINNOW_RETURN_IF_ERROR(StillWanted(call));
     const Decider::Decision decision = decider->Decide(text);
     v1::TextVerdict& verdict = *response.add_verdicts();
     verdict = ToProto(*decider, decision);
@@ -171,8 +199,8 @@ StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call
   Violations violations;
   const std::string ns = ToNamespace(request.namespace_(), violations);
   if (request.version() < 0) violations.Add("version", "must not be negative");
+  const std::string name = ToPolicyName(request.name(), "name", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  const std::string name = request.name().empty() ? "default" : request.name();
   WINNOW_ASSIGN_OR_RETURN(const auto decider,
                           policies_.Get(call.deadline, ns, name, request.version()));
   v1::GetPolicyResponse response;
@@ -227,6 +255,7 @@ StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
     }
     WINNOW_ASSIGN_OR_RETURN(const auto now, store_.GetClassifications(call.deadline, key, ids));
     for (size_t i = 0; i < ids.size(); ++i) {
+      WINNOW_RETURN_IF_ERROR(StillWanted(call));
       const CommentStatus then = decider.Decide(sample[begin + i].text).outcome.status;
       ++counts[static_cast<size_t>(then)];
       ++matrix[{now[i] ? now[i]->status : CommentStatus::kNone, then}];

@@ -5,6 +5,7 @@
 #include "services/platform/hash.h"
 #include "services/platform/page_token.h"
 #include "services/platform/text.h"
+#include "services/platform/utf8.h"
 
 // Runs and what external agents deliver into them.
 namespace winnow::classification {
@@ -31,6 +32,8 @@ Status CheckStart(const v1::StartRunRequest& request, const std::vector<std::str
     violations.Add("model", "is for external runs: the others know their model");
   }
   if (request.request_id().size() > 64) violations.Add("request_id", "is over 64 bytes");
+  CheckNoNul(request.model(), "model", violations);
+  CheckNoNul(request.request_id(), "request_id", violations);
   if (request.budget_micros() < 0) violations.Add("budget_micros", "must not be negative");
   if (request.resume_run_id() < 0) violations.Add("resume_run_id", "must not be negative");
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
@@ -51,6 +54,7 @@ StatusOr<v1::StartRunResponse> Handlers::StartRun(const rpc::CallContext& call,
   Violations violations;
   NewRun run;
   run.video = ToVideoKey(request.namespace_(), request.video_id(), violations);
+  run.policy = ToPolicyName(request.policy(), "policy", violations);
   WINNOW_RETURN_IF_ERROR(CheckStart(request, options_.classifiers, violations));
   v1::StartRunResponse response;
   if (request.resume_run_id() != 0) {
@@ -61,7 +65,6 @@ StatusOr<v1::StartRunResponse> Handlers::StartRun(const rpc::CallContext& call,
     return response;
   }
   run.classifier = request.classifier().empty() ? "embedded" : request.classifier();
-  run.policy = request.policy().empty() ? "default" : request.policy();
   WINNOW_ASSIGN_OR_RETURN(const auto decider,
                           policies_.Get(call.deadline, run.video.ns, run.policy, 0));
   run.policy_version = decider->policy().version;
@@ -192,7 +195,10 @@ StatusOr<v1::IngestVerdictsResponse> Handlers::Ingest(const rpc::CallContext& ca
   std::vector<Outcome> outcomes;
   std::vector<std::string> ids;
   for (size_t i = 0; i < verdicts.size(); ++i) {
-    outcomes.push_back(FromProto(verdicts[i], "verdicts[" + std::to_string(i) + "].", violations));
+    const std::string at = "verdicts[" + std::to_string(i) + "].";
+    outcomes.push_back(FromProto(verdicts[i], at, violations));
+    CheckNoNul(verdicts[i].comment_id(), request.lists().empty() ? at + "comment_id" : "lists",
+               violations);
     ids.push_back(verdicts[i].comment_id());
   }
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
@@ -206,7 +212,7 @@ StatusOr<v1::IngestVerdictsResponse> Handlers::Ingest(const rpc::CallContext& ca
   const auto refuse = [&](size_t i, const char* why) {
     if (response.refused_size() >= static_cast<int>(kMaxRefused)) return;
     v1::RefusedVerdict& refused = *response.add_refused();
-    refused.set_comment_id(ids[i].substr(0, 128));
+    refused.set_comment_id(std::string(CutUtf8(ids[i], 128)));
     refused.set_why(why);
   };
   for (size_t i = 0; i < found.size(); ++i) {

@@ -19,6 +19,14 @@ Status CheckCount(int count, const std::string& field) {
   return InvalidField(field, "has " + std::to_string(count) + " entries: send 1 to 1,000");
 }
 
+Status CheckIds(const std::vector<std::string>& ids) {
+  Violations violations;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    CheckNoNul(ids[i], "comment_ids[" + std::to_string(i) + "]", violations);
+  }
+  return violations.ToStatus();
+}
+
 Status Missing(const std::optional<Resolved>& resolved, const std::string& id) {
   if (!resolved) return NotFound("comment", id);
   if (resolved->number < 0) {
@@ -91,7 +99,10 @@ OverrideRequest ToOverride(const Request& request, const std::string& caller,
 
 StatusOr<v1::GetClassificationResponse> Handlers::GetClassification(
     const rpc::CallContext& call, const v1::GetClassificationRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
+  Violations violations;
+  const VideoKey key = ToVideoKey(request.namespace_(), request.video_id(), violations);
+  CheckNoNul(request.comment_id(), "comment_id", violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   const std::string ids[] = {request.comment_id()};
   WINNOW_ASSIGN_OR_RETURN(const auto found, store_.GetClassifications(call.deadline, key, ids));
   WINNOW_RETURN_IF_ERROR(Missing(found[0], request.comment_id()));
@@ -105,6 +116,7 @@ StatusOr<v1::BatchGetClassificationsResponse> Handlers::BatchGetClassifications(
   WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
   WINNOW_RETURN_IF_ERROR(CheckCount(request.comment_ids_size(), "comment_ids"));
   const std::vector<std::string> ids(request.comment_ids().begin(), request.comment_ids().end());
+  WINNOW_RETURN_IF_ERROR(CheckIds(ids));
   WINNOW_ASSIGN_OR_RETURN(const auto found, store_.GetClassifications(call.deadline, key, ids));
   v1::BatchGetClassificationsResponse response;
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -158,6 +170,7 @@ StatusOr<v1::OverrideClassificationResponse> Handlers::OverrideClassification(
     const rpc::CallContext& call, const v1::OverrideClassificationRequest& request) {
   Violations violations;
   OverrideRequest override = ToOverride(request, call.caller, violations);
+  CheckNoNul(request.comment_id(), "comment_id", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   override.comment_ids = {request.comment_id()};
   WINNOW_RETURN_IF_ERROR(Override(call, override).status());
@@ -176,6 +189,7 @@ StatusOr<v1::BulkOverrideClassificationsResponse> Handlers::BulkOverrideClassifi
   OverrideRequest override = ToOverride(request, call.caller, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   override.comment_ids.assign(request.comment_ids().begin(), request.comment_ids().end());
+  WINNOW_RETURN_IF_ERROR(CheckIds(override.comment_ids));
   override.bulk = true;
   override.dry_run = request.dry_run();
   override.action = "bulk_override";
@@ -194,6 +208,7 @@ StatusOr<v1::UndoOverrideResponse> Handlers::UndoOverride(const rpc::CallContext
   if (request.comment_id().empty() == (request.bulk_id() == 0) || request.bulk_id() < 0) {
     violations.Add("comment_id", "set it or bulk_id, one of the two");
   }
+  CheckNoNul(request.comment_id(), "comment_id", violations);
   const std::string actor = ToActor(request.actor(), call.caller, violations);
   CheckNote(request.note(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
@@ -235,6 +250,8 @@ StatusOr<v1::CreateAppealResponse> Handlers::CreateAppeal(const rpc::CallContext
   Violations violations;
   const VideoKey key = ToVideoKey(request.namespace_(), request.video_id(), violations);
   const std::string actor = ToActor(request.actor(), call.caller, violations);
+  CheckNoNul(request.comment_id(), "comment_id", violations);
+  CheckNoNul(request.request_id(), "request_id", violations);
   if (request.note().empty()) violations.Add("note", "is required: say why");
   CheckNote(request.note(), violations);
   if (request.request_id().empty() || request.request_id().size() > 64) {

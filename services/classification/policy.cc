@@ -1,5 +1,7 @@
 #include "services/classification/policy.h"
 
+#include <limits>
+
 #include "services/platform/text.h"
 
 namespace winnow::classification {
@@ -8,6 +10,11 @@ namespace {
 constexpr size_t kMaxHeadRules = 16;
 constexpr size_t kMaxTextRules = 100;
 constexpr size_t kMaxNeedle = 200;
+
+// What text rules compare.
+std::string ToNeedle(std::string_view text) {
+  return CollapseWhitespace(NormalizeNfkcCaseFold(text));
+}
 
 bool IsName(const std::string& name) { return IsSlug(name); }
 
@@ -40,6 +47,9 @@ std::string LabelOf(const Policy& policy) {
 void CheckPolicy(Policy& policy, const std::string& prefix, Violations& violations) {
   if (!IsName(policy.name)) violations.Add(prefix + "name", "must be [a-z0-9-], 1 to 64");
   if (policy.version < 0) violations.Add(prefix + "version", "must not be negative");
+  if (policy.version == std::numeric_limits<int64_t>::max()) {
+    violations.Add(prefix + "version", "is no version of a policy: send the one you read");
+  }
   if (policy.heads.size() > kMaxHeadRules) {
     violations.Add(prefix + "head_rules", "has more than 16 entries");
   }
@@ -65,6 +75,8 @@ void CheckPolicy(Policy& policy, const std::string& prefix, Violations& violatio
     const std::string at = prefix + "text_rules[" + std::to_string(i) + "].";
     if (rule.contains.empty() || CountCharacters(rule.contains) > kMaxNeedle) {
       violations.Add(at + "contains", "must be 1 to 200 characters");
+    } else if (ToNeedle(rule.contains).empty()) {
+      violations.Add(at + "contains", "holds nothing but white space and invisible characters");
     }
     CheckOutcome(rule.status, rule.reason, "text_rule", at, violations);
   }
@@ -74,7 +86,7 @@ Decider::Decider(const LinearModel& model, Policy policy)
     : model_(model), policy_(std::move(policy)) {
   for (const HeadRule& rule : policy_.heads) heads_.push_back(model_.Find(rule.head));
   for (const TextRule& rule : policy_.texts) {
-    needles_.push_back(CollapseWhitespace(NormalizeNfkcCaseFold(rule.contains)));
+    needles_.push_back(ToNeedle(rule.contains));
   }
 }
 
@@ -82,9 +94,9 @@ Decider::Decision Decider::Decide(std::string_view text) const {
   Decision decision;
   decision.scores = model_.Score(text);
   if (!needles_.empty()) {
-    const std::string normal = CollapseWhitespace(NormalizeNfkcCaseFold(text));
+    const std::string normal = ToNeedle(text);
     for (size_t i = 0; i < needles_.size(); ++i) {
-      if (normal.find(needles_[i]) == std::string::npos) continue;
+      if (needles_[i].empty() || normal.find(needles_[i]) == std::string::npos) continue;
       const TextRule& rule = policy_.texts[i];
       decision.outcome = {rule.status, Failure::kNone, Source::kRule, 1, rule.reason};
       return decision;

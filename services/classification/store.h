@@ -125,8 +125,9 @@ class Store {
   // --- Comments ---
   // Makes the video if it is new, and begins its time to live anew.
   Status TouchVideo(Deadline deadline, const VideoKey& key);
-  Status PutRawPart(Deadline deadline, const VideoKey& key, const std::string& upload, int part,
-                    std::string_view bytes);
+  // False where the part is there with other bytes, which stay.
+  StatusOr<bool> PutRawPart(Deadline deadline, const VideoKey& key, const std::string& upload,
+                            int part, std::string_view bytes);
   // All parts of an upload in order. FAILED_PRECONDITION when one is missing or they are too much.
   StatusOr<std::string> ReadRaw(Deadline deadline, const VideoKey& key, const std::string& upload,
                                 int last_part, size_t max_bytes);

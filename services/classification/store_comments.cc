@@ -31,6 +31,11 @@ constexpr pg::Statement kPutPart{
     "INSERT INTO classification.raw_parts (video, upload_id, part, bytes) "
     "SELECT number, $3, $4, $5::bytea FROM classification.videos "
     "WHERE namespace = $1 AND video_id = $2 ON CONFLICT DO NOTHING"};
+constexpr pg::Statement kOtherPart{
+    "classification.other_raw_part",
+    "SELECT 1 FROM classification.raw_parts p JOIN classification.videos w ON w.number = p.video "
+    "WHERE w.namespace = $1 AND w.video_id = $2 AND p.upload_id = $3 AND p.part = $4 "
+    "AND p.bytes <> $5::bytea"};
 constexpr pg::Statement kPartSizes{
     "classification.raw_sizes",
     "SELECT count(*), coalesce(sum(length(bytes)), 0) FROM classification.raw_parts "
@@ -107,11 +112,13 @@ Status Store::TouchVideo(Deadline deadline, const VideoKey& key) {
   });
 }
 
-Status Store::PutRawPart(Deadline deadline, const VideoKey& key, const std::string& upload,
-                         int part, std::string_view bytes) {
-  return writes_.Write(deadline, [&](pg::Session& session) {
-    session.Execute(kPutPart, key.ns, key.video_id, upload, part, pg::ToParameterBytes(bytes));
-    return OkStatus();
+StatusOr<bool> Store::PutRawPart(Deadline deadline, const VideoKey& key, const std::string& upload,
+                                 int part, std::string_view bytes) {
+  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<bool> {
+    const auto raw = pg::ToParameterBytes(bytes);
+    const auto put = session.Execute(kPutPart, key.ns, key.video_id, upload, part, raw);
+    if (put.affected_rows() != 0) return true;
+    return session.Execute(kOtherPart, key.ns, key.video_id, upload, part, raw).empty();
   });
 }
 

@@ -73,6 +73,14 @@ TEST(Normalize, TakesAnyBytes) {
   EXPECT_FALSE(Normal(all).empty());
 }
 
+TEST(Normalize, CutsWhatNfkcMakesMuchLonger) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "\uFDFA";  // 18 characters each
+  EXPECT_LE(Normal(text).size(), text.size() + 2);
+  EXPECT_EQ(Normal(text.substr(0, 3 * 30)).find(U'\uFDFA'), std::u32string::npos);
+  EXPECT_GT(Normal(text.substr(0, 3 * 30)).size(), 400u) << "short texts are whole";
+}
+
 TEST(Features, AreCountedAndStayInsideTheText) {
   const std::u32string text = Normal("ab c");
   size_t calls = 0;

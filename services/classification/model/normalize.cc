@@ -1,11 +1,14 @@
 #include "services/classification/model/normalize.h"
 
+#include <algorithm>
+
 #include "services/platform/text.h"
 
 namespace winnow::classification {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
+constexpr size_t kMayGrow = 1000;
 
 // One code point of valid or invalid UTF-8; advances by at least a byte.
 char32_t Decode(std::string_view text, size_t& at) {
@@ -65,8 +68,9 @@ void AppendRun(std::string_view bytes, std::u32string& out) {
 
 // Code points, normalised, not yet masked or squashed.
 void ToCodePoints(std::string_view text, std::u32string& out) {
+  const size_t limit = std::max(text.size(), kMayGrow);
   size_t before = 0;  // where the character before begins
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size() && out.size() < limit;) {
     const size_t begin = at;
     char32_t c = Decode(text, at);
     if (IsPlain(c)) {
@@ -91,6 +95,7 @@ void ToCodePoints(std::string_view text, std::u32string& out) {
     AppendRun(text.substr(before, end - before), out);
     before = end;
   }
+  if (out.size() > limit) out.resize(limit);
 }
 
 bool StartsWith(std::u32string_view text, size_t at, std::u32string_view prefix) {
