@@ -52,6 +52,7 @@ class Envoy:
         for cluster in resources["clusters"]:
             addresses = [upstream] if isinstance(upstream, str) else upstream[cluster["name"]]
             _set_endpoints(cluster, addresses)
+            cluster["health_checks"][0]["interval"] = "0.2s"
         file = folder / "envoy.json"
         file.write_text(json.dumps(config))
         self._folder = folder

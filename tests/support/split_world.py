@@ -40,6 +40,9 @@ class Split:
                 "url": self.broker.url,
                 "password_file": self.broker.password_file,
             },
+            # Time for Envoy to hear of a stop, as the chart gives: gRPC answers CANCELLED to calls
+            # that it meets on their way when it shuts down.
+            "calls": {"drain_delay": "1s"},
             # Through the mesh, as everybody else.
             "peers": {"collector": f"127.0.0.1:{port}"},
         }
@@ -52,13 +55,12 @@ class Split:
             server.launch()
         for server in self.all():
             server.await_ready()
-        addresses = {name: [each.address for each in each_of] for name, each_of in self._named()}
+        addresses = {
+            target: [each.address for each in servers] for target, servers in self.servers.items()
+        }
         self.envoy = Envoy(self.folder, addresses, port)
         eventually(self.serves, "Envoy routes to Winnow", unless=self.envoy.why_not)
         return self
-
-    def _named(self) -> list[tuple[str, list[Server]]]:
-        return list(self.servers.items())
 
     def _migrate(self) -> None:
         server = self.servers["collector"][0]
@@ -67,8 +69,12 @@ class Split:
         done = run_winnow("migrate", "--config", file)
         assert done.code == 0, done.err
 
+    def named(self) -> list[tuple[str, Server]]:
+        """Every process, with its target."""
+        return [(target, server) for target, each in self.servers.items() for server in each]
+
     def all(self) -> list[Server]:
-        return [server for servers in self.servers.values() for server in servers]
+        return [server for _, server in self.named()]
 
     @property
     def address(self) -> str:
