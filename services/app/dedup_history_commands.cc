@@ -91,6 +91,17 @@ void PrintEstimate(const char* what, const dedup::v1::ErrorEstimate& estimate) {
             << estimate.rate_high() * 100 << " %), " << estimate.reviewed_count() << " looked at\n";
 }
 
+void PrintEmbedder(const dedup::v1::ServerStats& server) {
+  if (!server.has_embedder()) return;
+  const auto& model = server.embedder();
+  std::cout << "  meaning by " << Printable(model.model())
+            << (server.embedder_down() ? ", which is away" : "") << ": random pairs have cosine "
+            << model.random_cosine() << ", pairs of one story " << model.match_cosine()
+            << " or more; " << WithCommas(server.embedding_miss_count()) << " texts asked for, "
+            << WithCommas(server.embedding_hit_count()) << " known, "
+            << WithCommas(server.embedder_fallback_count()) << " documents without\n";
+}
+
 int RunStats(const HistoryOptions& options) {
   dedup::v1::GetStatsRequest request;
   SetRange(options, request);
@@ -107,6 +118,7 @@ int RunStats(const HistoryOptions& options) {
   }
   PrintEstimate("duplicates that are none", response.false_positives());
   PrintEstimate("unique ones that repeat", response.false_negatives());
+  PrintEmbedder(response.server());
   int shown = 0;
   for (const auto& channel : response.channels()) {
     if (++shown > options.count) break;

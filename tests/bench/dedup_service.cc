@@ -3,6 +3,9 @@
 //           unnest inserts of 1,000; rounds of bare, ingest, bare again (the A/A control), medians
 //   unary   SubmitDocument with a window of WINNOW_BENCH_WINDOW (200,000) documents in memory,
 //           against one durable commit of one row; alone and beside the stream
+//   meaning with --meaning, alone: SubmitDocument where an embedder is set, against its call alone
+//           (a scripted server that answers vectors of 384) and one durable commit; the window has
+//           WINNOW_BENCH_WINDOW (20,000) documents
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -17,7 +20,11 @@
 
 #include "services/collector/service.h"
 #include "services/dedup/service.h"
+#include "services/dedup/service_embedder.h"
+#include "services/platform/hash.h"
+#include "services/platform/json_tree.h"
 #include "services/platform/postgres/private_postgres.h"
+#include "tests/support/fake_http.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_platform.h"
 #include "winnow/dedup/v1/dedup_service.grpc.pb.h"
@@ -51,9 +58,9 @@ double Percentile(std::vector<double> values, double share) {
 }
 double Median(std::vector<double> values) { return Percentile(std::move(values), 0.5); }
 
-int WindowSize() {
+int WindowSize(int usual) {
   const char* asked = std::getenv("WINNOW_BENCH_WINDOW");
-  return asked == nullptr ? 200'000 : std::atoi(asked);
+  return asked == nullptr ? usual : std::atoi(asked);
 }
 
 // Documents as long as Korean headlines and leads are; one in ten repeats another outlet's title.
@@ -231,7 +238,7 @@ void PrintUnary(const char* what, const std::vector<double>& seconds) {
 
 void Unary(pg::Pool& pool, DedupService::Stub& stub) {
   constexpr int kChunk = 20'000;
-  const int window = WindowSize();
+  const int window = WindowSize(200'000);
   for (int filled = 0; filled < window; filled += kChunk) {
     RunIngest(stub, Make(5'000 + static_cast<uint64_t>(filled), kChunk));
   }
@@ -249,7 +256,57 @@ void Unary(pg::Pool& pool, DedupService::Stub& stub) {
   bulk.join();
 }
 
-void Run() {
+// Vectors of nothing in particular, the same for equal texts.
+void AnswerVectors(const test::FakeRequest& request, test::FakeReply& reply) {
+  constexpr int kDimensions = 384;
+  const JsonValue root = ParseJson(request.body, "request").value();
+  std::string body = R"({"data":[)";
+  for (const JsonMember& member : root.members) {
+    if (member.name != "input") continue;
+    for (size_t i = 0; i < member.value.items.size(); ++i) {
+      std::minstd_rand random(static_cast<uint32_t>(Hash64(member.value.items[i].raw)));
+      body += i > 0 ? R"(,{"embedding":[)" : R"({"embedding":[)";
+      for (int k = 0; k < kDimensions; ++k) {
+        if (k > 0) body += ',';
+        body += std::to_string(static_cast<int>(random() % 255) - 127);
+      }
+      body += "]}";
+    }
+  }
+  reply.Send(200, body + "]}");
+}
+
+std::vector<double> RunEmbedding(const std::string& url,
+                                 const std::vector<dedup::v1::Document>& rows) {
+  Metrics metrics;
+  const auto embedder = dedup::MakeHttpEmbedder({.url = url, .model = "e5-query"}, metrics).value();
+  std::vector<double> seconds;
+  for (const auto& row : rows) {
+    const std::vector<std::string> text = {row.title()};
+    const auto begin = steady_clock::now();
+    OrExit(embedder->Embed(text, Soon()).status());
+    seconds.push_back(Seconds(steady_clock::now() - begin));
+  }
+  return seconds;
+}
+
+void UnaryByMeaning(pg::Pool& pool, DedupService::Stub& stub, const std::string& url) {
+  constexpr int kChunk = 5'000;
+  const int window = WindowSize(20'000);
+  for (int filled = 0; filled < window; filled += kChunk) {
+    RunIngest(stub, Make(5'000 + static_cast<uint64_t>(filled), kChunk));
+  }
+  std::printf("window: %d documents with vectors\n", window);
+  RunUnary(stub, Make(20, 100));
+  PrintUnary("one durable commit", RunCommits(pool, Make(21, kCalls)));
+  PrintUnary("one embedding call", RunEmbedding(url, Make(22, kCalls)));
+  PrintUnary("SubmitDocument with meaning", RunUnary(stub, Make(23, kCalls)));
+  PrintUnary("one durable commit again (A/A)", RunCommits(pool, Make(24, kCalls)));
+}
+
+void Run(bool by_meaning) {
+  test::FakeHttpServer model(AnswerVectors);
+  const std::string url = model.Url("/v1");
   test::TempDir dir("bench");
   pg::PrivatePostgresOptions options;
   options.data_dir = dir.path();
@@ -260,13 +317,25 @@ void Run() {
     OrExit(pg::Migrate(platform.pool(), collector::CollectorMigrations(), Soon()));
     OrExit(pg::Migrate(platform.pool(), dedup::DedupMigrations(), Soon()));
     OrExit(MakeBareTables(platform.pool()));
+    if (by_meaning) {
+      config::v1::Embedder& embedder = *platform.config().mutable_dedup()->mutable_embedder();
+      embedder.set_url(url);
+      embedder.set_model("e5-query");
+      embedder.set_batch_size(256);
+      embedder.mutable_timeout()->set_seconds(30);
+      embedder.set_cached_vectors(1'000'000);
+    }
     platform.Serve({collector::MakeCollectorTarget(platform.parts()),
                     dedup::MakeDedupTarget(platform.parts())},
                    /*with_events=*/false);
     const auto stub = DedupService::NewStub(
         grpc::CreateChannel(platform.address(), grpc::InsecureChannelCredentials()));
-    Stream(platform.pool(), *stub);
-    Unary(platform.pool(), *stub);
+    if (by_meaning) {
+      UnaryByMeaning(platform.pool(), *stub, url);
+    } else {
+      Stream(platform.pool(), *stub);
+      Unary(platform.pool(), *stub);
+    }
   }
   OrExit((*server)->Stop());
 }
@@ -274,4 +343,6 @@ void Run() {
 }  // namespace
 }  // namespace winnow::bench
 
-int main() { winnow::bench::Run(); }
+int main(int argc, char** argv) {
+  winnow::bench::Run(argc == 2 && std::string_view(argv[1]) == "--meaning");
+}

@@ -152,6 +152,7 @@ def test_paraphrases_are_found_end_to_end(client: winnow.Winnow, server: Server)
     stats = client.dedup.get_stats(namespace="meaning")
     assert stats.server.embedder.model == "e5-query"
     assert stats.server.embedding_miss_count > 0
+    assert "meaning by e5-query" in server.run("dedup", "stats", "--namespace", "meaning").out
 
 
 def test_without_an_embedder_the_same_are_unique(

@@ -1,6 +1,7 @@
 #include <condition_variable>
 
 #include "services/dedup/worker_items.h"
+#include "services/platform/events/dead_letters_amqp.h"
 #include "tests/integration/amqp_fixture.h"
 #include "tests/support/collector.h"
 #include "tests/support/dedup.h"
@@ -188,12 +189,21 @@ TEST_F(DedupOnRabbitMq, WhatAnInstanceHeldWhenItDiedIsDecidedByTheOthers) {
   EXPECT_GE(second->decided() + third->decided(), 200);
 }
 
-TEST_F(DedupOnRabbitMq, WhatCannotBeDecidedIsADeadLetterAndHoldsNobodyUp) {
+TEST_F(DedupOnRabbitMq, WhatCannotBeDecidedIsADeadLetterThatIsDecidedOnceItIsReplayed) {
   const auto only = NewProcess();
   Tell({"gone", ""});
   TellPairs(5);
   EXPECT_TRUE(Eventually([&] { return Waiting(events::DeadQueueName(kQueue)) == 2; }));
   EXPECT_TRUE(Eventually([&] { return Decisions() == 10; })) << "they hold nobody up";
+  // The item is there after all; the event without an id stays what it is.
+  items_.Put("gone", "three", test::StoryTitle(0));
+  events::AmqpDeadLetters dead(broker_);
+  const auto replayed = dead.Apply(Soon(), {.ids = {}, .queue = kQueue, .event = ""},
+                                   events::DeadLetterAction::kReplay);
+  ASSERT_TRUE(replayed.ok()) << replayed.status();
+  EXPECT_EQ(replayed->count, 2U);
+  EXPECT_TRUE(Eventually([&] { return Decisions("document_id = 'gone' AND verdict = 2") == 1; }));
+  EXPECT_TRUE(Eventually([&] { return Waiting(events::DeadQueueName(kQueue)) == 1; }));
 }
 
 }  // namespace
