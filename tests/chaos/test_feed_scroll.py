@@ -160,15 +160,21 @@ def test_a_scroll_shows_each_article_once_whatever_happens(
     pages = ARTICLES // PAGE
     when = sorted(chance.sample(range(1, pages), min(7, pages - 1)))
     harm: dict[int, Callable[[], object]] = {}
-    flush = lambda: redis.run("FLUSHALL")  # noqa: E731  (three of them stand in a list)
-    restart_redis = lambda: (redis.kill(), redis.start())  # noqa: E731
-    for page, harmful in zip(
+
+    def flush() -> None:
+        redis.run("FLUSHALL")
+
+    def restart_redis() -> None:
+        redis.kill()
+        redis.start()
+
+    for number, harmful in zip(
         when,
         [flush, lambda: restart(server), restart_redis, flush, lambda: restart(server), flush,
          restart_redis],
         strict=False,
     ):  # fmt: skip
-        harm[page] = harmful
+        harm[number] = harmful
     with server.connect() as client:
         for id in ("left", "right"):
             client.newsfeed.create_category(winnow.Category(id=id, display_name=id))

@@ -167,7 +167,7 @@ class NewsFeedClient:
 
     def feed_stats(
         self,
-        dimension: StatsDimension,
+        dimension: newsfeed_service_pb2.StatsDimension.ValueType,
         *,
         namespace: str = "",
         days: int = 0,
