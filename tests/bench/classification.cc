@@ -288,7 +288,8 @@ void BenchSwap(int count) {
     }
     while (!stop) {
       std::set<int64_t> runs;
-      for (const auto& one : world.Do(&Handlers::BatchGetClassifications, batch).results()) {
+      const auto all = world.Do(&Handlers::BatchGetClassifications, batch);
+      for (const auto& one : all.results()) {
         runs.insert(one.classification().run_id());
       }
       ++reads;
