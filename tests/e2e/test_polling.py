@@ -15,6 +15,7 @@ from stt_provider import Provider
 from winnow_process import ENVIRONMENT, ROOT, Server, new_server
 
 import winnow
+from winnow import polling_client
 from winnow.polling.v1 import polling_pb2
 from winnow.polling_client import Job, JobPolicy, to_duration
 
@@ -128,7 +129,7 @@ def test_workers_poll_every_recording_to_its_end(
     client: winnow.Winnow, work: Callable[[], WorkerProcess], recording: str
 ) -> None:
     ids = [f"{recording}.{number}" for number in range(12)]
-    results = client.polling.register_jobs("stt", [winnow.new_job(each) for each in ids])
+    results = client.polling.register_jobs("stt", [polling_client.new_job(each) for each in ids])
     assert results == [True] * len(ids)
     for _ in range(2):
         work()
@@ -268,7 +269,6 @@ def test_the_operators_verbs(registry: Server, client: winnow.Winnow, recording:
     client.polling.register_job("stt", recording, state="summarizing")
     seen = jobs("watch", "--resume-token", token, "--count", "1")
     assert f"{recording}  REGISTERED" in seen
-    watch.close()
     jobs("pause")
     assert "paused since" in jobs("stats")
     jobs("resume")

@@ -10,6 +10,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ import yaml
 from eventually import eventually
 from pipeline import article, decision, feed, item, put, unalike_title
 from split_world import REPLICAS, TARGETS, Split
-from winnow_process import ROOT, run_winnow
+from winnow_process import ROOT, Server, run_winnow
 
 import winnow
 
@@ -27,6 +28,10 @@ for _suite in (test_pipeline, test_bad_input):
     globals().update(
         {name: test for name, test in vars(_suite).items() if name.startswith("test_")}
     )
+
+
+def is_called(server: Server) -> bool:
+    return server.metric("winnow_rpc_requests_total") > 0
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +173,7 @@ def test_split_rolling_restarts_under_load_fail_no_call_and_lose_nothing(
             if target in ("collector", "dedup", "newsfeed"):  # those that the load calls
                 # As a rolling update does: the next goes when this one is served by again.
                 eventually(
-                    lambda server=server: server.metric("winnow_rpc_requests_total") > 0,  # type: ignore[misc]
+                    partial(is_called, server),
                     f"Envoy calls the {target} again",
                 )
             eventually(

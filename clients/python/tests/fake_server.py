@@ -206,6 +206,23 @@ class NewsFeed(newsfeed_grpc.NewsFeedServiceServicer):
     CreateCategory = unary(newsfeed_service_pb2.CreateCategoryResponse)
     ListCategories = unary(newsfeed_service_pb2.ListCategoriesResponse)
     CountNewArticles = unary(newsfeed_service_pb2.CountNewArticlesResponse)
+    SearchArticles = unary(newsfeed_service_pb2.SearchArticlesResponse)
+    GetFeedStats = unary(newsfeed_service_pb2.GetFeedStatsResponse)
+    RefreshFeed = unary(newsfeed_service_pb2.RefreshFeedResponse)
+    GetFeedStatus = unary(newsfeed_service_pb2.GetFeedStatusResponse)
+    BatchGetArticles = unary(newsfeed_service_pb2.BatchGetArticlesResponse)
+    LookupArticle = unary(newsfeed_service_pb2.LookupArticleResponse)
+    UndeleteArticle = unary(newsfeed_service_pb2.UndeleteArticleResponse)
+    UpdateCategory = unary(newsfeed_service_pb2.UpdateCategoryResponse)
+    MoveCategory = unary(newsfeed_service_pb2.MoveCategoryResponse)
+    DeleteCategory = unary(newsfeed_service_pb2.DeleteCategoryResponse)
+
+    def IngestArticles(  # noqa: N802
+        self, request_iterator: Iterator[Any], context: Context
+    ) -> Iterator[newsfeed_service_pb2.IngestArticlesResponse]:
+        self.script.note(context)
+        for _ in request_iterator:
+            yield newsfeed_service_pb2.IngestArticlesResponse()
 
     def WatchArticles(  # noqa: N802
         self, request: newsfeed_service_pb2.WatchArticlesRequest, context: Context
