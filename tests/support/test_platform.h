@@ -26,8 +26,6 @@ class TestPlatform {
   explicit TestPlatform(const std::string& url, const std::string& redis_url = "");
   ~TestPlatform();  // stops
 
-  // May be changed until targets are made.
-  config::v1::Config& config() { return config_; }
   Platform& parts() { return parts_; }
   // Before targets are made of it.
   config::v1::Config& config() { return config_; }
