@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@ namespace winnow {
 namespace {
 
 using config::v1::Config;
+using ::testing::ElementsAre;
 
 Config Filled(std::string_view json) {
   auto config = ParseConfig(json, "w.json");
