@@ -271,7 +271,7 @@ TEST(MetricsPort, MayBeOffAndSaysWhatIsWrong) {
   const Metrics metrics;
   EXPECT_EQ(*rpc::MetricsHttp::Start("off", false, metrics), nullptr);
   EXPECT_THAT(Message(rpc::MetricsHttp::Start("0.0.0.0:0", false, metrics).status()),
-              HasSubstr("--insecure"));
+              HasSubstr("metrics.insecure"));
   const auto first = rpc::MetricsHttp::Start("127.0.0.1:0", false, metrics);
   ASSERT_TRUE(first.ok());
   const auto second = rpc::MetricsHttp::Start((*first)->address(), false, metrics);

@@ -98,7 +98,8 @@ StatusOr<Lease> PoolState::Acquire(Deadline deadline) {
   --waiters_;
   if (!taken) {
     if (stopping_) return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter);
-    if (open_ == 0) return Away();
+    // A pool that could not grow in time is not in full use: PostgreSQL did not let it.
+    if (open_ < options_.connections) return Away();
     return Overloaded("every PostgreSQL connection of the pool `" + options_.name + "` is in use",
                       kRetryAfter);
   }

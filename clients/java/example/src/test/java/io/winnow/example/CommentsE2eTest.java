@@ -38,8 +38,8 @@ class CommentsE2eTest {
     return IntStream.range(0, COMMENTS)
         .mapToObj(
             n ->
-                "{\"comment_id\":\"UgyQbxEOl74hRc1xk%04dAaABAg\",\"content\":\"잘 봤습니다 %d\"}"
-                    .formatted(n, n))
+                "{\"comment_id\":\"UgyQbxEOl74hRc1xk%04dAaABAg\",\"content\":\"잘 봤습니다\"}"
+                    .formatted(n))
         .collect(Collectors.joining(",", "[", "]"));
   }
 
