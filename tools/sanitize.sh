@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./x sanitize: unit and integration suites under AddressSanitizer and UndefinedBehaviorSanitizer.
-# Options after it go to ctest (./x ci asks for --repeat).
+# Options after it go to ctest.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh

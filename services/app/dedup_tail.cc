@@ -2,10 +2,9 @@
 
 #include <poll.h>
 
-#include <atomic>
 #include <iostream>
-#include <thread>
 
+#include "services/app/canceller.h"
 #include "services/app/dedup_print.h"
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
@@ -18,34 +17,8 @@ using dedup::v1::DedupService;
 using dedup::v1::WatchDecisionsRequest;
 using dedup::v1::WatchDecisionsResponse;
 
-constexpr int kLookEveryMs = 100;
 constexpr int kWaitBeforeTryMs = 500;
 constexpr int kMostTries = 60;  // in a row without a message
-
-// Ends a call when a signal comes, as long as it lives.
-class Canceller {
- public:
-  Canceller(const Interrupt& interrupt, grpc::ClientContext& context)
-      : thread_([this, &interrupt, &context] {
-          while (!done_) {
-            pollfd signal{interrupt.fd(), POLLIN, 0};
-            ::poll(&signal, 1, kLookEveryMs);
-            if (!interrupt.requested()) continue;
-            context.TryCancel();
-            return;
-          }
-        }) {}
-  ~Canceller() {
-    done_ = true;
-    thread_.join();
-  }
-  Canceller(const Canceller&) = delete;
-  Canceller& operator=(const Canceller&) = delete;
-
- private:
-  std::atomic<bool> done_{false};
-  std::thread thread_;
-};
 
 class Tail {
  public:

@@ -59,7 +59,7 @@ Status Store::Close() {
   writes_.reset();
   reads_.reset();
   if (!private_) return OkStatus();
-  const Status ended = private_->Stop();
+  Status ended = private_->Stop();
   private_.reset();
   return ended;
 }

@@ -172,10 +172,7 @@ def test_split_rolling_restarts_under_load_fail_no_call_and_lose_nothing(
             split.restart(server)
             if target in ("collector", "dedup", "newsfeed"):  # those that the load calls
                 # As a rolling update does: the next goes when this one is served by again.
-                eventually(
-                    partial(is_called, server),
-                    f"Envoy calls the {target} again",
-                )
+                eventually(partial(is_called, server), f"Envoy calls the {target} again")
             eventually(
                 lambda done=done: (  # type: ignore[misc]
                     load.failures or (len(load.stored) > done[0] and load.reads > done[1])

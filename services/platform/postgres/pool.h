@@ -78,7 +78,7 @@ class Pool {
       result.emplace(body(session));
       return StatusOf(*result);
     };
-    const Status status = run(SessionBody(std::ref(keep)));
+    Status status = run(SessionBody(std::ref(keep)));
     if (!status.ok() || !result) return status;
     return *std::move(result);
   }

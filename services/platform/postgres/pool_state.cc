@@ -64,9 +64,9 @@ PoolState::~PoolState() {
 
 void PoolState::AddGauges() {
   const auto add = [this](const char* state, std::function<double()> read) {
-    gauges_.push_back(metrics_.AddGauge("winnow_postgres_pool_connections",
-                                        "Connections of the pool by state.",
-                                        {{"pool", options_.name}, {"state", state}}, read));
+    gauges_.push_back(
+        metrics_.AddGauge("winnow_postgres_pool_connections", "Connections of the pool by state.",
+                          {{"pool", options_.name}, {"state", state}}, std::move(read)));
   };
   const auto locked = [this](auto count) {
     return [this, count] {
