@@ -141,6 +141,7 @@ v1::Source ToProto(const Source& source) {
   if (source.success_time) *out.mutable_last_success_time() = ToTimestamp(*source.success_time);
   out.set_failures(source.failures);
   out.set_active_run_id(source.run_id);
+  out.set_unread_pages(source.unread_pages);
   return out;
 }
 

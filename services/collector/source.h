@@ -48,6 +48,8 @@ struct Source {
   std::chrono::seconds current_interval{0};
   int failures = 0;
   std::string feed_etag, feed_modified;  // of a feed's last answer
+  // Pages may be unread behind those that are known: the next run goes on past known items.
+  bool unread_pages = true;
   Time create_time{}, update_time{}, next_run_time{};
   std::optional<Time> success_time;  // of the last run that was ok or partial
   std::string run_id;                // of the run that goes on; empty: none

@@ -32,7 +32,7 @@ constexpr pg::Statement kRecordLost{
 constexpr pg::Statement kFreeLost{
     "collector.free_lost_sources",
     "UPDATE collector.sources SET run_id = NULL, run_holder = NULL, run_begin_time = NULL,"
-    "   next_run_time = now()"
+    "   next_run_time = now(), unread_pages = true"
     " WHERE run_id IS NOT NULL AND run_holder <> $1::uuid"};
 
 constexpr pg::Statement kClaim{
@@ -55,11 +55,16 @@ constexpr pg::Statement kEnd{
     "UPDATE collector.sources SET run_id = NULL, run_holder = NULL, run_begin_time = NULL,"
     "   failures = $3::integer, current_interval_seconds = $4::bigint,"
     "   state = CASE WHEN $5::boolean AND state = 1 THEN 3 ELSE state END,"
-    "   feed_etag = $6, feed_modified = $7,"
+    "   feed_etag = CASE WHEN revision = $9::bigint THEN $6 ELSE feed_etag END,"
+    "   feed_modified = CASE WHEN revision = $9::bigint THEN $7 ELSE feed_modified END,"
+    "   unread_pages = $11::boolean OR (revision <> $9::bigint AND unread_pages),"
     "   success_time = CASE WHEN $8::boolean THEN now() ELSE success_time END,"
     "   next_run_time = CASE WHEN requested_run_id IS NOT NULL OR revision <> $9::bigint THEN now()"
     "     ELSE now() + $10::bigint * interval '1 second' END"
     " WHERE id = $1 AND run_id = $2::uuid RETURNING now()"};
+
+constexpr pg::Statement kDoubt{"collector.doubt_pages",
+                               "UPDATE collector.sources SET unread_pages = true WHERE id = $1"};
 
 // A source that was deleted meanwhile has no row; its run is told all the same.
 constexpr pg::Statement kInsertRun{
@@ -149,10 +154,12 @@ StatusOr<std::vector<Claim>> SourceStore::ClaimDue(Deadline deadline, const std:
 StatusOr<bool> SourceStore::EndRun(Deadline deadline, const Source& source, const Run& run,
                                    const NextRun& next) {
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<bool> {
-    const pqxx::result freed =
-        session.Execute(kEnd, source.id, run.id, next.failures, int64_t{next.interval.count()},
-                        next.blocked, source.feed_etag, source.feed_modified,
-                        IsSuccess(run.outcome), source.revision, int64_t{next.wait.count()});
+    const pqxx::result freed = session.Execute(
+        kEnd, source.id, run.id, next.failures, int64_t{next.interval.count()}, next.blocked,
+        source.feed_etag, source.feed_modified, IsSuccess(run.outcome), source.revision,
+        int64_t{next.wait.count()}, source.unread_pages);
+    // Whoever was taken for dead may have stored a page meanwhile.
+    if (freed.empty()) session.Execute(kDoubt, source.id);
     if (freed.empty() && !session.Execute(kIsThere, source.id).empty()) return false;
     return !session.Run(kInsertRun, RunParameters(run)).empty();
   });

@@ -59,6 +59,7 @@ Source ToSource(const pqxx::row& row) {
   out.success_time = pg::ToOptionalTime(in.Next());
   out.requested_run_id = in.Text();
   out.run_id = in.Text();
+  out.unread_pages = in.Flag();
   return out;
 }
 

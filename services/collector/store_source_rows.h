@@ -12,7 +12,7 @@ namespace winnow::collector {
   " timeframe, channel, page_size, max_pages, by_similarity, skip_images, categories,"          \
   " interval_seconds, max_interval_seconds, current_interval_seconds, state, revision,"         \
   " failures, feed_etag, feed_modified, create_time, update_time, next_run_time, success_time," \
-  " requested_run_id, run_id"
+  " requested_run_id, run_id, unread_pages"
 
 #define WINNOW_COLLECTOR_RUN_COLUMNS                                                       \
   "id, source_id, namespace, kind, requested, outcome, code, begin_time, end_time, calls," \

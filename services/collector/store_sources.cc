@@ -62,7 +62,8 @@ constexpr pg::Statement kUpdate{
     "   interval_seconds = $18::bigint, max_interval_seconds = $19::bigint,"
     "   current_interval_seconds = $20::bigint, state = $21::smallint, failures = $22::integer,"
     "   feed_etag = $23, feed_modified = $24, revision = revision + 1, update_time = now(),"
-    "   next_run_time = CASE WHEN $25::boolean THEN now() ELSE next_run_time END"
+    "   next_run_time = CASE WHEN $25::boolean THEN now() ELSE next_run_time END,"
+    "   unread_pages = unread_pages OR $26::boolean"
     " WHERE id = $1" WINNOW_COLLECTOR_RETURNING};
 
 constexpr pg::Statement kDelete{"collector.delete_source",
@@ -140,8 +141,9 @@ StatusOr<Source> SourceStore::Update(Deadline deadline, const std::string& id,
     Source source = ToSource(found[0]);
     const Source before = source;
     WINNOW_RETURN_IF_ERROR(change(source));
-    const bool starts = source.state == SourceState::kActive &&
-                        (before.state != SourceState::kActive || !IsSameSetting(source, before));
+    const bool changed = !IsSameSetting(source, before);
+    const bool starts =
+        source.state == SourceState::kActive && (before.state != SourceState::kActive || changed);
     pg::Parameters parameters = SourceParameters(source);
     parameters.Add(source.current_interval.count());
     parameters.Add(static_cast<int>(source.state));
@@ -149,6 +151,7 @@ StatusOr<Source> SourceStore::Update(Deadline deadline, const std::string& id,
     parameters.Add(source.feed_etag);
     parameters.Add(source.feed_modified);
     parameters.Add(starts);
+    parameters.Add(changed);
     return ToSource(session.Run(kUpdate, parameters)[0]);
   });
 }

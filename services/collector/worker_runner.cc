@@ -59,11 +59,18 @@ struct Runner::Job {
   Source source;
   Run run;
   RunResult result;
-  bool took = false;  // a page came through
+  bool began = false;      // a page came: some of its items may be stored
+  bool took = false;       // a page came through
+  bool all_known = false;  // the last page brought only what was known before this run
   std::set<Hash128Value> seen;
 
+  // Newest comes first, so that behind known items there are known ones: unless a run before left
+  // pages out, or the order is another. What this run itself brought says nothing: pages shift
+  // while one reads.
+  bool ReachedKnown() const { return all_known && !source.unread_pages && !source.by_similarity; }
+
   bool Fail(const VendorError& error, seconds wait = seconds(0)) {
-    // What came before counts: the rest is the next run's.
+    // What came before counts: the rest is the next run's, past all that is known by then.
     const bool partly = took && error.remedy != Remedy::kNever && error.outcome != Outcome::kAuth &&
                         error.outcome != Outcome::kQuotaDay;
     run.outcome = partly ? Outcome::kPartial : error.outcome;
@@ -88,6 +95,11 @@ Runner::Report Runner::Execute(const Claim& claim) {
   if (job.source.kind == SourceKind::kNaver) RunNaver(job);
   if (job.source.kind == SourceKind::kNewsData) RunNewsData(job);
   if (job.source.kind == SourceKind::kFeed) RunFeed(job);
+  if (job.run.outcome == Outcome::kOk) {
+    job.source.unread_pages = false;
+  } else if (job.began) {
+    job.source.unread_pages = true;
+  }
   if (job.run.outcome != Outcome::kOk && parts_.stopping()) {
     job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
   }
@@ -124,8 +136,7 @@ void Runner::RunNaver(Job& job) {
     Page page;
     if (!AskVendor(job, *credential, request, ReadNaver, page)) return;
     const bool last = page.items.size() + page.refused < static_cast<size_t>(job.source.page_size);
-    // Pages shift while one reads: a page that brings nothing new is the end of what is new.
-    if (Take(job, std::move(page)) <= 0 || last) return;
+    if (!Take(job, std::move(page)) || last || job.ReachedKnown()) return;
   }
 }
 
@@ -147,7 +158,7 @@ void Runner::RunNewsData(Job& job) {
     Page page;
     if (!AskVendor(job, *credential, request, ReadNewsData, page)) return;
     query.page = page.next;
-    if (Take(job, std::move(page)) <= 0 || query.page.empty()) return;
+    if (!Take(job, std::move(page)) || query.page.empty() || job.ReachedKnown()) return;
   }
 }
 
@@ -226,16 +237,17 @@ void Runner::RunFeed(Job& job) {
     return;
   }
   // Only what was stored whole is not asked for again.
-  if (Take(job, std::move(feed->page)) < 0) return;
+  if (!Take(job, std::move(feed->page))) return;
   source.feed_etag = Kept(response->Find("etag"));
   source.feed_modified = Kept(response->Find("last-modified"));
 }
 
-int64_t Runner::Take(Job& job, Page page) {
+bool Runner::Take(Job& job, Page page) {
+  job.began = true;
+  const Run before = job.run;
   job.run.refused_items += static_cast<int64_t>(page.refused);
   const Time now = parts_.clock.Now();
   std::vector<Item> batch;
-  int64_t stored = 0;
   for (size_t i = 0; i < page.items.size(); ++i) {
     Item& item = page.items[i];
     item.ns = job.source.ns;
@@ -252,19 +264,17 @@ int64_t Runner::Take(Job& job, Page page) {
       batch.push_back(std::move(item));
     }
     if (batch.size() < kBatch && i + 1 < page.items.size()) continue;
-    const int64_t more = TakeBatch(job, std::exchange(batch, {}));
-    if (more < 0) return more;
-    stored += more;
+    if (!TakeBatch(job, std::exchange(batch, {}))) return false;
   }
   job.took = true;
-  return stored;
+  job.all_known = job.run.new_items == before.new_items && job.run.known_items > before.known_items;
+  return true;
 }
 
-int64_t Runner::TakeBatch(Job& job, std::vector<Item> batch) {
+bool Runner::TakeBatch(Job& job, std::vector<Item> batch) {
   const auto fail = [&](const Status& status) {
     log::Warn("collector: items are not stored", {{"error", status.ToString()}});
-    job.Fail({Outcome::kUpstream, Remedy::kLater, "store"});
-    return int64_t{-1};
+    return job.Fail({Outcome::kUpstream, Remedy::kLater, "store"});
   };
   const auto known = parts_.items.FindKnown(Soon(), batch);
   if (!known.ok()) return fail(known.status());
@@ -284,8 +294,7 @@ int64_t Runner::TakeBatch(Job& job, std::vector<Item> batch) {
     job.run.found_images += images->found;
   }
   if (parts_.stopping()) {
-    job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
-    return -1;
+    return job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
   }
   const auto put = parts_.items.Put(Soon(), std::move(fresh), "");
   if (!put.ok()) return fail(put.status());
@@ -301,7 +310,7 @@ int64_t Runner::TakeBatch(Job& job, std::vector<Item> batch) {
   }
   if (created > 0) parts_.committed();
   job.run.new_items += created;
-  return created;
+  return true;
 }
 
 }  // namespace winnow::collector

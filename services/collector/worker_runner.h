@@ -50,9 +50,9 @@ class Runner {
                  const Reader& read, Page& page);
   // Whether a call was granted.
   bool Reserve(Job& job, const Credential& credential);
-  // Stores what is new of a page; how many that were, -1: the run has failed.
-  int64_t Take(Job& job, Page page);
-  int64_t TakeBatch(Job& job, std::vector<Item> batch);
+  // Stores what is new of a page. False: the run has failed.
+  bool Take(Job& job, Page page);
+  bool TakeBatch(Job& job, std::vector<Item> batch);
   const Credential* CredentialOf(Job& job);
 
   const Parts parts_;

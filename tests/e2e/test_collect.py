@@ -101,16 +101,20 @@ def test_three_replicas_bring_vendors_to_a_feed_and_one_is_killed_amid_a_run(
         client.newsfeed.create_category(winnow.Category(id="sea", display_name="Sea"))
         client.collector.create_source(naver_source())
         client.collector.create_source(newsdata_source())
-    eventually(lambda: vendors.asked["/naver"] == 1, "a run is under way")
+    # It has stored one page of NewsData and waits for the next, and for Naver's first.
+    eventually(
+        lambda: vendors.asked["/naver"] == 1 and vendors.asked["/newsdata"] == 2,
+        "both runs are under way",
+    )
     (leader,) = [replica for replica in replicas if leads(replica)]
     leader.kill()
     vendors.gate.set()
     rest = [replica for replica in replicas if replica is not leader]
     with rest[0].connect() as client:
-        lost = ended_runs(client, "sea", 2)[-1]
-        assert lost.outcome == winnow.RunOutcome.RUN_OUTCOME_PARTIAL
-        assert "died" in lost.code
-        ended_runs(client, "harbour", 1)
+        for source in ("sea", "harbour"):
+            lost = ended_runs(client, source, 2)[-1]
+            assert lost.outcome == winnow.RunOutcome.RUN_OUTCOME_PARTIAL
+            assert "died" in lost.code
 
         # 12 of Naver, 6 of NewsData, of which two have an address of the twelve: one item each.
         def items() -> list[winnow.Item] | None:

@@ -17,6 +17,21 @@ std::string Join(const std::vector<std::string>& parts) {
   return out;
 }
 
+// A body that comes piece by piece, as from an overloaded server.
+void Drip(const FakeAnswer& answer, FakeReply& reply) {
+  std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " -\r\n";
+  for (const auto& [name, value] : answer.headers) head += name + ": " + value + "\r\n";
+  head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n";
+  if (!reply.Write(head)) return;
+  const size_t size = answer.body.size() / answer.pieces + 1;
+  const size_t whole = answer.cut || answer.stall ? answer.pieces - 1 : answer.pieces;
+  for (size_t i = 0; i < whole && i * size < answer.body.size(); ++i) {
+    if (!reply.Pause(answer.delay) || !reply.Write(answer.body.substr(i * size, size))) return;
+  }
+  while (answer.stall && reply.Pause(std::chrono::seconds(1))) {
+  }
+}
+
 }  // namespace
 
 FakeVendor::FakeVendor() {
@@ -29,7 +44,18 @@ void FakeVendor::Script(FakeAnswer answer) {
   scripted_.push_back(std::move(answer));
 }
 
+void FakeVendor::Watch(std::function<void(const FakeRequest&)> watcher) {
+  const std::lock_guard lock(mutex_);
+  watcher_ = std::move(watcher);
+}
+
 void FakeVendor::Serve(const FakeRequest& request, FakeReply& reply) {
+  std::function<void(const FakeRequest&)> watcher;
+  {
+    const std::lock_guard lock(mutex_);
+    watcher = watcher_;
+  }
+  if (watcher) watcher(request);
   FakeAnswer answer;
   {
     const std::lock_guard lock(mutex_);
@@ -40,6 +66,7 @@ void FakeVendor::Serve(const FakeRequest& request, FakeReply& reply) {
       scripted_.pop_front();
     }
   }
+  if (answer.pieces > 1) return Drip(answer, reply);
   if (answer.delay.count() > 0 && !reply.Pause(answer.delay)) return;
   reply.Send(answer.status, answer.body, answer.headers);
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +20,9 @@ struct FakeAnswer {
   std::string body;
   FakeReply::Headers headers;
   std::chrono::milliseconds delay{0};
+  size_t pieces = 1;   // the body comes in so many, with `delay` before each
+  bool cut = false;    // the last of them never comes
+  bool stall = false;  // nor anything else: the connection stays open
 };
 
 class FakeVendor {
@@ -27,6 +31,8 @@ class FakeVendor {
   virtual ~FakeVendor() = default;
 
   void Script(FakeAnswer answer);
+  // Is shown each request before it is answered, and may Script that answer.
+  void Watch(std::function<void(const FakeRequest&)> watcher);
   void Stop() { server_.reset(); }
   FakeHttpServer& server() { return *server_; }
   std::string address() const { return server_->address(); }
@@ -38,6 +44,7 @@ class FakeVendor {
   void Serve(const FakeRequest& request, FakeReply& reply);
   std::mutex mutex_;
   std::deque<FakeAnswer> scripted_;
+  std::function<void(const FakeRequest&)> watcher_;
   std::unique_ptr<FakeHttpServer> server_;
 };
 
@@ -47,8 +54,8 @@ class FakeNaver : public FakeVendor {
   explicit FakeNaver(int articles = 10, std::string web = "outlet.example")
       : articles_(articles), web_(std::move(web)) {}
   ~FakeNaver() override { Stop(); }
-  // One more article came in: what follows shifts by one.
-  void Shift() { ++articles_; }
+  // More articles came in: what follows shifts by as many.
+  void Shift(int by = 1) { articles_ += by; }
   static std::string Error(const std::string& code, bool nested = false);
 
  protected:

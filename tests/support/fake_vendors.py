@@ -17,7 +17,10 @@ WORDS = (
 
 
 class FakeVendors:
-    """Answers like the vendors; `gate` holds Naver's answers back while it is cleared."""
+    """Answers like the vendors.
+
+    While `gate` is cleared, Naver's answers are held back, and NewsData's from the second page on.
+    """
 
     def __init__(self, naver_articles: int = 12, newsdata_articles: int = 6) -> None:
         self.naver_articles = naver_articles
@@ -63,6 +66,8 @@ class FakeVendors:
             body, kind = json.dumps(self.naver(query)), "text/plain"
         elif parts.path == "/newsdata":
             self.keys.add((handler.headers.get("X-ACCESS-KEY"),))
+            if "page" in query:
+                self.gate.wait(60)
             body, kind = json.dumps(self.newsdata(query)), "application/json"
         elif parts.path == "/feed":
             body, kind = self.feed(), "application/rss+xml"
