@@ -143,9 +143,13 @@ int RunImportOpml(const SourceOptions& options) {
   const auto response = Call(options, &Stub::ImportOpml, request);
   if (!response.ok()) return Fail(response.status());
   if (options.json) return PrintJson(*response);
-  std::cout << response->created() << " sources created, " << response->known() << " known, "
-            << response->refused() << " refused\n";
-  return response->refused() > 0 ? kPartlyRefused : kOk;
+  std::cout << response->created_count() << " sources created, " << response->known_count()
+            << " known, " << response->refused_count() << " refused\n";
+  for (const auto& one : response->refused()) {
+    std::cerr << "refused: " << Printable(one.url()) << "  " << Printable(one.title()) << ": "
+              << one.reason() << '\n';
+  }
+  return response->refused_count() > 0 ? kPartlyRefused : kOk;
 }
 
 template <class Request, class Response>

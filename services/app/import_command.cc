@@ -32,7 +32,7 @@ struct ImportOptions {
 };
 
 constexpr const char* kFooter =
-    R"(Each line is a JSON object: url, title, snippet, channel, source_name, categories,
+    R"(Each line is a JSON object: url, title, snippet, channel, channel_name, categories,
 published_at (also taken as arrival time). gzip is recognised by its bytes. Lines that cannot go in
 are counted and the first ones shown; the rest goes in. Importing again changes nothing. After
 Ctrl-C or a crash the same command goes on where it was.

@@ -98,7 +98,7 @@ constexpr TextField kTextFields[] = {
     {"title", &Item::mutable_title},
     {"snippet", &Item::mutable_snippet},
     {"channel", &Item::mutable_channel},
-    {"source_name", &Item::mutable_source_name},
+    {"channel_name", &Item::mutable_channel_name},
     {"external_id", &Item::mutable_external_id},
     {"language", &Item::mutable_language},
     {"image_url", &Item::mutable_image_url},

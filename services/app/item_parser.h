@@ -16,7 +16,7 @@ class parser;
 namespace winnow::app {
 
 // One JSON object of an import to one Item:
-//   url, title, snippet, channel, source_name, categories, published_at (also as arrival time),
+//   url, title, snippet, channel, channel_name, categories, published_at (also as arrival time),
 //   and, where there, external_id, language, image_url, video_url, keywords.
 // Other fields are passed over and null is as good as absent. What the values may hold is the
 // server's to judge.

@@ -62,7 +62,7 @@ Item FromProto(const v1::Item& item, std::string_view path, Violations& violatio
   out.title = item.title();
   out.snippet = item.snippet();
   out.language = item.language();
-  out.source_name = item.source_name();
+  out.channel_name = item.channel_name();
   out.image_url = item.image_url();
   out.video_url = item.video_url();
   out.source_categories = ToVector(item.source_categories());
@@ -89,7 +89,7 @@ v1::Item ToProto(Item item) {
   out.set_title(std::move(item.title));
   out.set_snippet(std::move(item.snippet));
   out.set_language(std::move(item.language));
-  out.set_source_name(std::move(item.source_name));
+  out.set_channel_name(std::move(item.channel_name));
   out.set_image_url(std::move(item.image_url));
   out.set_video_url(std::move(item.video_url));
   MoveWords(std::move(item.source_categories), *out.mutable_source_categories());
@@ -97,6 +97,7 @@ v1::Item ToProto(Item item) {
   if (item.publish_time) *out.mutable_publish_time() = ToTimestamp(*item.publish_time);
   if (item.arrival_time) *out.mutable_arrival_time() = ToTimestamp(*item.arrival_time);
   *out.mutable_create_time() = ToTimestamp(item.create_time);
+  out.set_publish_time_assumed(item.publish_time_assumed);
   return out;
 }
 

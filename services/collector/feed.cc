@@ -57,7 +57,7 @@ class EntryReader {
     const bool own_id = !guid.empty() && ChannelOf(guid).empty();
     if (own_id && CountCharacters(guid) <= kMaxExternalId) item.external_id = guid;
     if (item.channel.empty() && base_ != nullptr) item.channel = ChannelOf(base_->url);
-    item.source_name = LeadOf(feed_.title.empty() ? item.channel : feed_.title, kMaxSourceName);
+    item.channel_name = LeadOf(feed_.title.empty() ? item.channel : feed_.title, kMaxChannelName);
     item.language = feed_.language;
     item.publish_time = published_ ? published_ : updated_;
     item.source_categories = TakeWords(categories_, kMaxCategories);

@@ -223,10 +223,16 @@ StatusOr<v1::ImportOpmlResponse> SourceHandlers::ImportOpml(const rpc::CallConte
                                                      request.folders_as_categories()));
   parts_.due();
   v1::ImportOpmlResponse response;
-  response.set_created(static_cast<int32_t>(created));
-  response.set_known(static_cast<int32_t>(opml->feeds.size() + opml->repeated) -
-                     static_cast<int32_t>(created));
-  response.set_refused(static_cast<int32_t>(opml->refused));
+  response.set_created_count(static_cast<int32_t>(created));
+  response.set_known_count(static_cast<int32_t>(opml->feeds.size() + opml->repeated) -
+                           static_cast<int32_t>(created));
+  response.set_refused_count(static_cast<int32_t>(opml->refused));
+  for (RefusedOutline& one : opml->refusals) {
+    v1::RefusedOutline& told = *response.add_refused();
+    told.set_title(std::move(one.title));
+    told.set_url(std::move(one.url));
+    told.set_reason(std::move(one.reason));
+  }
   return response;
 }
 

@@ -21,7 +21,7 @@ constexpr TextRule kTextRules[] = {
     {"title", &Item::title, kMaxTitle},
     {"snippet", &Item::snippet, kMaxSnippet},
     {"language", &Item::language, kMaxLanguage},
-    {"source_name", &Item::source_name, kMaxSourceName},
+    {"channel_name", &Item::channel_name, kMaxChannelName},
     {"image_url", &Item::image_url, kMaxUrl},
     {"video_url", &Item::video_url, kMaxUrl},
 };
@@ -115,6 +115,7 @@ void FillCanonicalUrl(Item& item, std::string_view path, Violations& violations)
 void FillTimes(Item& item, Time now) {
   // Nothing arrives in the future, whatever the clock of a collector says.
   item.arrival_time = std::min(item.arrival_time.value_or(now), now);
+  item.publish_time_assumed = !item.publish_time;
   if (!item.publish_time) item.publish_time = item.arrival_time;
   item.create_time = now;
 }

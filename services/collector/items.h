@@ -23,7 +23,7 @@ inline constexpr size_t kMaxUrl = 2'048;
 inline constexpr size_t kMaxTitle = 1'000;
 inline constexpr size_t kMaxSnippet = 20'000;
 inline constexpr size_t kMaxLanguage = 35;
-inline constexpr size_t kMaxSourceName = 200;
+inline constexpr size_t kMaxChannelName = 200;
 inline constexpr size_t kMaxCategories = 32;
 inline constexpr size_t kMaxKeywords = 64;
 inline constexpr size_t kMaxWord = 100;  // of a category or keyword
@@ -39,13 +39,14 @@ struct Item {
   std::string title;
   std::string snippet;
   std::string language;
-  std::string source_name;
+  std::string channel_name;
   std::string image_url;
   std::string video_url;
   std::vector<std::string> source_categories;
   std::vector<std::string> keywords;
   std::optional<Time> publish_time;  // these two are always set once it is accepted
   std::optional<Time> arrival_time;
+  bool publish_time_assumed = false;  // it is the arrival time, for want of another
   Time create_time{};
 };
 

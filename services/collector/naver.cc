@@ -98,7 +98,7 @@ void AddArticle(const Article& article, Page& page) {
     ++page.refused;
     return;
   }
-  item.source_name = item.channel;
+  item.channel_name = item.channel;
   item.snippet = LeadOf(NaverText(article.description), kMaxLead);
   item.publish_time = ParseDate(article.date, kKst);
   page.items.push_back(std::move(item));

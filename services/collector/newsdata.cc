@@ -118,8 +118,8 @@ void AddArticle(Article article, Page& page) {
     ++page.refused;
     return;
   }
-  item.source_name =
-      LeadOf(article.source_name.empty() ? article.source_id : article.source_name, kMaxSourceName);
+  item.channel_name = LeadOf(article.source_name.empty() ? article.source_id : article.source_name,
+                             kMaxChannelName);
   item.snippet = LeadOf(UnescapeHtml(StripHtml(article.description)), kMaxLead);
   item.language = LanguageTag(article.language);
   if (!ChannelOf(article.image).empty()) item.image_url = article.image;

@@ -10,6 +10,8 @@
 namespace winnow::collector {
 namespace {
 
+constexpr size_t kMaxShownUrl = 200;
+
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -27,7 +29,7 @@ std::string AttributeOf(const XmlNode& node, std::string_view name) {
 std::string TitleOf(const XmlNode& node) {
   std::string title = AttributeOf(node, "title");
   if (title.empty()) title = AttributeOf(node, "text");
-  return LeadOf(UnescapeHtml(title), kMaxSourceName);
+  return LeadOf(UnescapeHtml(title), kMaxChannelName);
 }
 
 class OutlineReader {
@@ -50,14 +52,21 @@ class OutlineReader {
 
  private:
   bool Add(const XmlNode& node, const std::string& url) {
-    if (ChannelOf(url).empty() || url.size() > kMaxUrl) {
-      ++out_.refused;
+    if (CountCharacters(url) > kMaxUrl) {
+      Refuse(node, url, "the address has more than 2,048 characters");
+    } else if (ChannelOf(url).empty()) {
+      Refuse(node, url, "the address is no absolute http or https URL");
     } else if (!seen_.insert(url).second) {
       ++out_.repeated;
     } else {
       out_.feeds.push_back({url, TitleOf(node), TakeWords(folders_, kMaxCategories)});
     }
     return out_.feeds.size() <= kMaxOpmlFeeds;
+  }
+
+  void Refuse(const XmlNode& node, const std::string& url, const char* reason) {
+    if (++out_.refused > kMaxRefusedOutlines) return;
+    out_.refusals.push_back({TitleOf(node), LeadOf(url, kMaxShownUrl), reason});
   }
 
   Opml& out_;

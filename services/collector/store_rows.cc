@@ -7,27 +7,29 @@ namespace {
 constexpr pg::Statement kInsert{
     "collector.insert_items",
     "INSERT INTO collector.items (id, identity, namespace, channel, external_id, url,"
-    "   canonical_url, title, snippet, language, source_name, image_url, video_url,"
-    "   source_categories, keywords, publish_time, arrival_time, create_time)"
+    "   canonical_url, title, snippet, language, channel_name, image_url, video_url,"
+    "   source_categories, keywords, publish_time, arrival_time, create_time,"
+    "   publish_time_assumed)"
     " SELECT id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
-    "   language, source_name, image_url, video_url, source_categories::text[], keywords::text[],"
-    "   publish_time, arrival_time, create_time"
+    "   language, channel_name, image_url, video_url, source_categories::text[], keywords::text[],"
+    "   publish_time, arrival_time, create_time, assumed <> 0"
     " FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],"
     "   $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],"
-    "   $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[])"
+    "   $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[],"
+    "   $19::bigint[])"
     "   AS i(id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
-    "     language, source_name, image_url, video_url, source_categories, keywords, publish_time,"
-    "     arrival_time, create_time)"
+    "     language, channel_name, image_url, video_url, source_categories, keywords, publish_time,"
+    "     arrival_time, create_time, assumed)"
     " ON CONFLICT (identity) DO NOTHING RETURNING id"};
 
 constexpr pg::Statement kReadByIdentity{"collector.read_items_by_identity",
                                         WINNOW_COLLECTOR_ITEMS_BY("identity")};
 
 // The columns from namespace to video_url.
-constexpr std::string Item::*kTexts[] = {&Item::ns,        &Item::channel,       &Item::external_id,
-                                         &Item::url,       &Item::canonical_url, &Item::title,
-                                         &Item::snippet,   &Item::language,      &Item::source_name,
-                                         &Item::image_url, &Item::video_url};
+constexpr std::string Item::*kTexts[] = {
+    &Item::ns,       &Item::channel, &Item::external_id, &Item::url,          &Item::canonical_url,
+    &Item::title,    &Item::snippet, &Item::language,    &Item::channel_name, &Item::image_url,
+    &Item::video_url};
 
 std::string ToLiteral(const std::vector<std::string>& words) {
   if (words.empty()) return "{}";
@@ -54,7 +56,7 @@ Item ToItem(const pqxx::row& row) {
   item.title = text();
   item.snippet = text();
   item.language = text();
-  item.source_name = text();
+  item.channel_name = text();
   item.image_url = text();
   item.video_url = text();
   item.source_categories = pg::ToTexts(row[column++]);
@@ -62,6 +64,7 @@ Item ToItem(const pqxx::row& row) {
   item.publish_time = pg::ToTime(row[column++]);
   item.arrival_time = pg::ToTime(row[column++]);
   item.create_time = pg::ToTime(row[column++]);
+  item.publish_time_assumed = row[column++].as<bool>();
   return item;
 }
 
@@ -75,6 +78,7 @@ std::vector<std::string> InsertNew(pg::Session& session, std::span<const Candida
   BinaryArray publish_times(BinaryArray::kTimestamptz);
   BinaryArray arrival_times(BinaryArray::kTimestamptz);
   BinaryArray create_times(BinaryArray::kTimestamptz);
+  BinaryArray assumed(BinaryArray::kBigint);
   for (const Candidate& candidate : candidates) {
     const Item& item = *candidate.item;
     ids.AddUuid(item.id);
@@ -85,13 +89,14 @@ std::vector<std::string> InsertNew(pg::Session& session, std::span<const Candida
     publish_times.AddTime(item.publish_time.value());
     arrival_times.AddTime(item.arrival_time.value());
     create_times.AddTime(item.create_time);
+    assumed.AddNumber(item.publish_time_assumed ? 1 : 0);
   }
   pg::Parameters parameters;
   parameters.Add(ids);
   parameters.Add(identities);
   for (const BinaryArray& text : texts) parameters.Add(text);
   for (const BinaryArray* array :
-       {&categories, &keywords, &publish_times, &arrival_times, &create_times}) {
+       {&categories, &keywords, &publish_times, &arrival_times, &create_times, &assumed}) {
     parameters.Add(*array);
   }
   std::vector<std::string> created;

@@ -13,8 +13,8 @@ namespace winnow::collector {
 // The columns of an item, in the order in which ToItem reads them.
 #define WINNOW_COLLECTOR_ITEM_COLUMNS                                                   \
   "id, namespace, channel, external_id, url, canonical_url, title, snippet, language, " \
-  "source_name, image_url, video_url, source_categories, keywords, publish_time, "      \
-  "arrival_time, create_time"
+  "channel_name, image_url, video_url, source_categories, keywords, publish_time, "     \
+  "arrival_time, create_time, publish_time_assumed"
 
 // Items by an array of keys. The LIMIT makes it a look-up by index for each key: = ANY, or a plain
 // join, of a table that was never analysed may be planned as a scan, and stay that.

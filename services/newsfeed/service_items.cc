@@ -21,7 +21,7 @@ StatusOr<CollectedItem> FromProto(collector::v1::Item item) {
   collected.title = std::move(*item.mutable_title());
   collected.snippet = std::move(*item.mutable_snippet());
   collected.language = std::move(*item.mutable_language());
-  collected.source_name = std::move(*item.mutable_source_name());
+  collected.source_name = std::move(*item.mutable_channel_name());
   collected.image_url = std::move(*item.mutable_image_url());
   collected.video_url = std::move(*item.mutable_video_url());
   collected.source_categories.assign(item.source_categories().begin(),

@@ -64,7 +64,7 @@ void WriteLines(const std::string& path, const std::vector<collector::Item>& row
     fields["title"].set_string_value(row.title);
     fields["snippet"].set_string_value(row.snippet);
     fields["channel"].set_string_value(row.channel);
-    fields["source_name"].set_string_value(row.source_name);
+    fields["channel_name"].set_string_value(row.channel_name);
     for (const std::string& category : row.source_categories) {
       fields["categories"].mutable_list_value()->add_values()->set_string_value(category);
     }

@@ -13,16 +13,16 @@ namespace {
 constexpr pg::Statement kInsert{
     "bench.insert",
     "INSERT INTO bench_items (id, identity, namespace, channel, external_id, url, canonical_url,"
-    "   title, snippet, language, source_name, image_url, video_url, source_categories, keywords,"
+    "   title, snippet, language, channel_name, image_url, video_url, source_categories, keywords,"
     "   publish_time, arrival_time, create_time)"
     " SELECT id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
-    "   language, source_name, image_url, video_url, source_categories::text[], keywords::text[],"
+    "   language, channel_name, image_url, video_url, source_categories::text[], keywords::text[],"
     "   publish_time, arrival_time, create_time"
     " FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],"
     "   $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],"
     "   $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[])"
     "   AS i(id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
-    "     language, source_name, image_url, video_url, source_categories, keywords, publish_time,"
+    "     language, channel_name, image_url, video_url, source_categories, keywords, publish_time,"
     "     arrival_time, create_time)"};
 
 // Hangul syllables with a space now and then, about as long as real ones.
@@ -59,7 +59,7 @@ std::vector<collector::Item> MakeRows(int seed, int count) {
   for (size_t i = 0; i < rows.size(); ++i) {
     collector::Item& item = rows[i];
     item.channel = "outlet-" + std::to_string(random() % 11);
-    item.source_name = Hangul(random, 5);
+    item.channel_name = Hangul(random, 5);
     item.title = Hangul(random, 30);
     if (random() % 4 != 0) item.snippet = Hangul(random, 150);
     item.url = "https://www.example.com/news/articleView.html?idxno=" + std::to_string(seed) + "-" +
@@ -106,7 +106,7 @@ Status InsertBare(pg::Pool& pool, std::span<const collector::Item> rows, Deadlin
     int column = 2;
     for (const std::string* text :
          {&item.ns, &item.channel, &item.external_id, &item.url, &item.canonical_url, &item.title,
-          &item.snippet, &item.language, &item.source_name, &item.image_url, &item.video_url}) {
+          &item.snippet, &item.language, &item.channel_name, &item.image_url, &item.video_url}) {
       arrays[column++].Add(*text);
     }
     arrays[13].Add(ToLiteral(item.source_categories));

@@ -58,7 +58,7 @@ BAD_ITEMS = {
     "title too long": ("title", set_field("title", "제" * 1001)),
     "snippet too long": ("snippet", set_field("snippet", "s" * 20001)),
     "language too long": ("language", set_field("language", "l" * 36)),
-    "source name too long": ("source_name", set_field("source_name", "n" * 201)),
+    "source name too long": ("channel_name", set_field("channel_name", "n" * 201)),
     "image url too long": ("image_url", set_field("image_url", URL + "i" * 2048)),
     "relative image url": ("image_url", set_field("image_url", "image.png")),
     "relative video url": ("video_url", set_field("video_url", "video")),

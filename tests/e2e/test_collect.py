@@ -173,6 +173,7 @@ def test_an_operator_sees_sources_runs_and_quota(
     imported = server.run("collect", "import-opml", opml)
     assert imported.code == 4, imported.err
     assert "1 sources created, 0 known, 1 refused" in imported.out
+    assert "mailto:x" in imported.err
     with server.connect() as client:
         (feed,) = [each.id for each in client.collector.sources() if each.id != "sea"]
     fetched = server.run("collect", "run", feed, "--wait")

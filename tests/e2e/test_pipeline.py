@@ -18,7 +18,7 @@ def test_an_item_becomes_an_article(client: winnow.Winnow, namespace: str) -> No
     )
     sent = item(namespace, 1, title="Old crane lifts its last container", categories=["harbour"])
     sent.snippet = "Dockers applauded."
-    sent.source_name = "Harbour Gazette"
+    sent.channel_name = "Harbour Gazette"
     sent.image_url = "https://img.example/crane.jpg"
     (stored,) = put(client, [sent])
     assert decision(client, stored).verdict == UNIQUE

@@ -126,7 +126,8 @@ TEST_F(CollectorListing, AWriterThatBeganEarlierAndCommitsLaterStaysOut) {
     const Status status = writes_.Write(Soon(), [&](pg::Session& session) {
       session.ExecuteText(
           "INSERT INTO collector.items SELECT gen_random_uuid(), gen_random_uuid(), namespace,"
-          " channel, 'late', url, canonical_url, 'Late', snippet, language, source_name, image_url,"
+          " channel, 'late', url, canonical_url, 'Late', snippet, language, channel_name, "
+          "image_url,"
           " video_url, source_categories, keywords, publish_time,"
           " arrival_time - interval '5 minutes', create_time FROM collector.items"
           " WHERE title = 'Title 1'");

@@ -107,6 +107,8 @@ TEST_F(CollectorService, APutItemIsReadBackAndTold) {
   *expected.mutable_create_time() = stored.create_time();
   v1::Item& item = *response.mutable_item();
   EXPECT_TRUE(item.has_arrival_time() && item.has_publish_time());
+  EXPECT_TRUE(item.publish_time_assumed());
+  item.clear_publish_time_assumed();
   for (v1::Item* each : {&expected, &item}) {
     each->clear_language();
     each->clear_arrival_time();

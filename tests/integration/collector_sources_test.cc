@@ -236,11 +236,14 @@ TEST_F(CollectorSources, AnOpmlOfTwelveThousandFeedsIsImportedOnce) {
   v1::ImportOpmlResponse response;
   const grpc::Status status = Call(&Stub::ImportOpml, request, response);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_EQ(response.created(), 12'000);
-  EXPECT_EQ(response.refused(), 1);
+  EXPECT_EQ(response.created_count(), 12'000);
+  EXPECT_EQ(response.refused_count(), 1);
+  ASSERT_EQ(response.refused_size(), 1);
+  EXPECT_EQ(response.refused(0).url(), "mailto:x");
+  EXPECT_THAT(response.refused(0).reason(), HasSubstr("http"));
   ASSERT_TRUE(Call(&Stub::ImportOpml, request, response).ok());
-  EXPECT_EQ(response.created(), 0);
-  EXPECT_EQ(response.known(), 12'000);
+  EXPECT_EQ(response.created_count(), 0);
+  EXPECT_EQ(response.known_count(), 12'000);
   v1::ListSourcesRequest list;
   list.set_page_size(1);
   v1::ListSourcesResponse listed;

@@ -67,7 +67,7 @@ void ExpectEqual(const Item& a, const Item& b) {
   EXPECT_EQ(a.title, b.title);
   EXPECT_EQ(a.snippet, b.snippet);
   EXPECT_EQ(a.language, b.language);
-  EXPECT_EQ(a.source_name, b.source_name);
+  EXPECT_EQ(a.channel_name, b.channel_name);
   EXPECT_EQ(a.image_url, b.image_url);
   EXPECT_EQ(a.video_url, b.video_url);
   EXPECT_EQ(a.source_categories, b.source_categories);
@@ -75,6 +75,7 @@ void ExpectEqual(const Item& a, const Item& b) {
   EXPECT_EQ(a.publish_time, b.publish_time);
   EXPECT_EQ(a.arrival_time, b.arrival_time);
   EXPECT_EQ(a.create_time, b.create_time);
+  EXPECT_EQ(a.publish_time_assumed, b.publish_time_assumed);
 }
 
 TEST_F(CollectorStore, WhatIsPutComesBackAsItWas) {
@@ -82,7 +83,7 @@ TEST_F(CollectorStore, WhatIsPutComesBackAsItWas) {
   item.external_id = R"(id with "quotes", \backslashes\ and {braces})";
   item.title = "따옴표 \" 와 ' 그리고 \\ 줄\n바꿈\t";
   item.snippet = "NULL";
-  item.source_name = "é 新聞";
+  item.channel_name = "é 新聞";
   item.image_url = "https://example.com/a.png";
   item.video_url = "https://example.com/a.mp4";
   item.source_categories = {"a,b", "\"quoted\"", "{}", "NULL", "\\"};

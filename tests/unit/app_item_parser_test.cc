@@ -39,7 +39,7 @@ class ItemParserTest : public testing::Test {
 
 TEST_F(ItemParserTest, MapsEveryField) {
   const Item item = Accepted(R"({"url":"https://a.example/1","title":"제목","snippet":"lead",
-      "channel":"bada","source_name":"바다뉴스","categories":["ai","energy"],
+      "channel":"bada","channel_name":"바다뉴스","categories":["ai","energy"],
       "published_at":"2026-02-01T07:00:00.000Z","external_id":"x-1","language":"ko",
       "image_url":"https://a.example/i.png","video_url":"https://a.example/v","keywords":["k"]})");
   EXPECT_EQ(item.namespace_(), "demo");
@@ -47,7 +47,7 @@ TEST_F(ItemParserTest, MapsEveryField) {
   EXPECT_EQ(item.title(), "제목");
   EXPECT_EQ(item.snippet(), "lead");
   EXPECT_EQ(item.channel(), "bada");
-  EXPECT_EQ(item.source_name(), "바다뉴스");
+  EXPECT_EQ(item.channel_name(), "바다뉴스");
   EXPECT_THAT(item.source_categories(), ElementsAre("ai", "energy"));
   EXPECT_THAT(item.keywords(), ElementsAre("k"));
   EXPECT_EQ(item.external_id(), "x-1");

@@ -22,7 +22,7 @@ v1::Item FullProto() {
   item.set_title("title");
   item.set_snippet("snippet");
   item.set_language("ko");
-  item.set_source_name("Edaily");
+  item.set_channel_name("Edaily");
   item.set_image_url("https://example.com/a.png");
   item.set_video_url("https://example.com/a.mp4");
   item.add_source_categories("finance");

@@ -69,7 +69,7 @@ TEST(Feeds, RdfIsRead) {
     <channel><title>R</title></channel><item><title>t</title><link>https://r.example/1</link>
     <dc:date>2016-09-26T11:01:35+09:00</dc:date><dc:subject>s</dc:subject></item></rdf:RDF>)");
   ASSERT_EQ(feed.page.items.size(), 1U);
-  EXPECT_EQ(feed.page.items[0].source_name, "R");
+  EXPECT_EQ(feed.page.items[0].channel_name, "R");
   EXPECT_EQ(feed.page.items[0].publish_time, ParseDate("2016-09-26T02:01:35Z"));
   EXPECT_THAT(feed.page.items[0].source_categories, ElementsAre("s"));
 }
@@ -129,6 +129,8 @@ TEST(OpmlFiles, OutlinesAreReadWithTheirFolders) {
   EXPECT_THAT(opml->feeds[0].folders, ElementsAre("News & more"));
   EXPECT_EQ(opml->repeated, 1U);
   EXPECT_EQ(opml->refused, 1U);
+  EXPECT_EQ(opml->refusals.at(0).title, "C");
+  EXPECT_EQ(opml->refusals.at(0).url, "ftp://c");
   EXPECT_FALSE(ReadOpml("<rss/>").ok());
 }
 

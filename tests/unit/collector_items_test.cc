@@ -48,7 +48,11 @@ TEST(Items, AnItemWithChannelTitleAndUrlIsEnough) {
   EXPECT_EQ(item.language, "en");
   EXPECT_EQ(item.arrival_time, kNow);
   EXPECT_EQ(item.publish_time, kNow);
+  EXPECT_TRUE(item.publish_time_assumed);
   EXPECT_EQ(item.create_time, kNow);
+  Item told = Valid();
+  told.publish_time = kNow;
+  EXPECT_FALSE(Accepted(told).publish_time_assumed);
 }
 
 TEST(Items, AnExternalIdIsAnIdentityWithoutUrl) {
@@ -117,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Items, EachText,
                                          Limit{"title", &Item::title, 1'000},
                                          Limit{"snippet", &Item::snippet, 20'000},
                                          Limit{"language", &Item::language, 35},
-                                         Limit{"source_name", &Item::source_name, 200},
+                                         Limit{"channel_name", &Item::channel_name, 200},
                                          Limit{"image_url", &Item::image_url, 2'048},
                                          Limit{"video_url", &Item::video_url, 2'048}),
                          [](const auto& test) { return std::string(test.param.field); });

@@ -34,7 +34,7 @@ TEST(NewsData, AnArticleBecomesAnItem) {
   const Item& item = answer.page.items[0];
   EXPECT_EQ(item.title, "AI & 반도체");
   EXPECT_EQ(item.channel, "outlet.example");
-  EXPECT_EQ(item.source_name, "Outlet");
+  EXPECT_EQ(item.channel_name, "Outlet");
   EXPECT_EQ(item.external_id, "");
   EXPECT_EQ(item.language, "ko");
   EXPECT_EQ(item.image_url, "https://img.example/1.jpg");

@@ -105,7 +105,7 @@ def to_items(data: bytes, channel: str, namespace: str) -> Iterator[winnow.Item]
             url=link,
             title=plain(entry["title"]),
             snippet=plain(entry["text"]),
-            source_name=name,
+            channel_name=name,
         )
         published = parse_time(entry["time"])
         if published is not None:

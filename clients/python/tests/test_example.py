@@ -41,7 +41,7 @@ def test_an_atom_feed_becomes_items() -> None:
     assert item.channel == "quay"
     assert item.title == "Two new cranes"
     assert item.url == "https://quay.example/7"
-    assert item.source_name == "Quay Notes"
+    assert item.channel_name == "Quay Notes"
     assert item.publish_time.ToJsonString() == "2026-02-03T01:00:00Z"
 
 
