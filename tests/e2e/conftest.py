@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from eventually import eventually
 from winnow_process import Server, new_server
 
 import winnow
@@ -46,3 +49,21 @@ def make_server() -> Iterator[Callable[..., Server]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def redis_socket(tmp_path: Path) -> Iterator[Path]:
+    """The socket of a Redis of the test's own."""
+    socket = tmp_path / "redis.sock"
+    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--dir", str(tmp_path)]
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", *command, "--save", "", "--appendonly", "no"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        eventually(socket.exists, "Redis listens")
+        yield socket
+    finally:
+        process.kill()
+        process.wait()

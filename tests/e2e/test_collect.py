@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from eventually import eventually
 from fake_vendors import FakeVendors
+from pipeline import decision
 from postgres_admin import Database, socket_folder
 from winnow_process import Server
 
 import winnow
 from winnow.collector.v1 import source_pb2
+
+DUPLICATE = winnow.Verdict.VERDICT_DUPLICATE
 
 
 @pytest.fixture
@@ -84,18 +89,92 @@ def run_again_in_vain(client: winnow.Winnow, vendors: FakeVendors) -> None:
     assert pages == sum(n for path, n in vendors.asked.items() if path.count("/") == 2)
 
 
-def test_three_replicas_bring_vendors_to_a_feed_and_one_is_killed_amid_a_run(
-    make_server: Callable[..., Server], server: Server, vendors: FakeVendors
-) -> None:
+@dataclass
+class Story:
+    """What the flow made of the headline that both vendors have."""
+
+    shown: str
+    repeated: str
+
+
+def start_replicas(
+    make_server: Callable[..., Server], server: Server, vendors: FakeVendors, redis_socket: Path
+) -> list[Server]:
     database = Database(socket_folder(server), "collect_flow")
     database.create()
     replicas = [make_server() for _ in range(3)]
     for replica in replicas:
         replica.config = {
             "postgres": {"url": database.url, "migrate_on_start": True},
+            "redis": {"url": f"redis+unix://{redis_socket}"},
             "collector": collector_config(vendors, replica.folder),
         }
         replica.start()
+    return replicas
+
+
+def all_items(client: winnow.Winnow) -> list[winnow.Item]:
+    """12 of Naver, 6 of NewsData, of which two have an address of the twelve: one item each."""
+
+    def items() -> list[winnow.Item] | None:
+        found = list(client.collector.items())
+        return found if len(found) >= 16 else None
+
+    stored = eventually(items, "all items are stored")
+    assert len({each.canonical_url for each in stored}) == len(stored) == 16
+    assert all(each.image_url for each in stored)
+    return stored
+
+
+def told_twice(client: winnow.Winnow, vendors: FakeVendors, items: list[winnow.Item]) -> Story:
+    """One of the two outlets was first, whichever; the other repeats it, by its words."""
+    pair = [each for each in items if each.title in (vendors.original, vendors.repeated)]
+    assert len({each.channel for each in pair}) == len(pair) == 2
+    decisions = {each.id: decision(client, each) for each in items}
+    repeats = [each for each in decisions.values() if each.verdict == DUPLICATE]
+    assert len(repeats) == 1
+    (repeated,) = repeats
+    assert {repeated.document_id, repeated.original_id} == {each.id for each in pair}
+    assert repeated.stage == winnow.Stage.STAGE_TOKEN
+    assert 0.8 <= repeated.similarity < 1.0
+    return Story(shown=repeated.original_id, repeated=repeated.document_id)
+
+
+def whole_feed(client: winnow.Winnow, items: list[winnow.Item], story: Story) -> list[str]:
+    """The ids of the category's feed, newest first: everything but the repetition."""
+    wanted = {each.id for each in items} - {story.repeated}
+
+    def articles() -> list[winnow.Article] | None:
+        found = list(client.newsfeed.articles(category_id="sea"))
+        return found if {each.id for each in found} == wanted else None
+
+    shown = eventually(articles, "they are in the feed")
+    assert len(shown) == len(wanted)
+    assert all(each.thumbnail_url for each in shown)
+    return [each.id for each in shown]
+
+
+def read_published(redis_socket: Path, feed: list[str], items: list[winnow.Item]) -> None:
+    """What a program reads that knows nothing but the published layout."""
+    reader: Any = redis.Redis(unix_socket_path=str(redis_socket), decode_responses=True)
+    eventually(lambda: reader.zcard("news:feed:sea") == len(feed), "Redis shows the feed")
+    entries = reader.zrevrange("news:feed:sea", 0, -1, withscores=True)
+    assert {name for name, _ in entries} == set(feed)
+    by_id = {each.id: each for each in items}
+    for name, score in entries:
+        sent = by_id[name]
+        assert score == sent.publish_time.ToMilliseconds()
+        fields = ("title", "url", "thumbnail_url", "categories")
+        title, url, thumbnail_url, categories = reader.hmget(f"news:article:{name}", fields)
+        assert (title, url, thumbnail_url) == (sent.title, sent.url, sent.image_url)
+        assert "sea" in categories
+    assert reader.hget("news:meta:sea", "article_count") == str(len(feed))
+
+
+def test_three_replicas_bring_vendors_to_a_feed_and_one_is_killed_amid_a_run(
+    make_server: Callable[..., Server], server: Server, vendors: FakeVendors, redis_socket: Path
+) -> None:
+    replicas = start_replicas(make_server, server, vendors, redis_socket)
     vendors.gate.clear()
     with replicas[0].connect() as client:
         client.newsfeed.create_category(winnow.Category(id="sea", display_name="Sea"))
@@ -115,24 +194,9 @@ def test_three_replicas_bring_vendors_to_a_feed_and_one_is_killed_amid_a_run(
             lost = ended_runs(client, source, 2)[-1]
             assert lost.outcome == winnow.RunOutcome.RUN_OUTCOME_PARTIAL
             assert "died" in lost.code
-
-        # 12 of Naver, 6 of NewsData, of which two have an address of the twelve: one item each.
-        def items() -> list[winnow.Item] | None:
-            found = list(client.collector.items())
-            return found if len(found) >= 16 else None
-
-        stored = eventually(items, "all items are stored")
-        assert len({each.canonical_url for each in stored}) == len(stored) == 16
-        assert all(each.image_url for each in stored)
-
-        def articles() -> list[winnow.Article] | None:
-            found = list(client.newsfeed.articles(category_id="sea"))
-            return found if len(found) >= 10 else None
-
-        shown = eventually(articles, "they are in the feed")
-        assert len({each.id for each in shown}) == len(shown)
-        assert all(each.thumbnail_url for each in shown)
-
+        items = all_items(client)
+        feed = whole_feed(client, items, told_twice(client, vendors, items))
+        read_published(redis_socket, feed, items)
         run_again_in_vain(client, vendors)
         used = {each.credential: each.day_used for each in client.collector.quotas()}
         # A call that was reserved by the killed one and not made counts all the same.

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from eventually import eventually
 from winnow_process import Server
 
 import winnow
@@ -73,21 +70,6 @@ def test_a_feed_says_how_it_is_served(
     assert [(each.key, each.article_count) for each in stats] == [("own", 5)]
     by_category = server.run("feed", "stats", "--namespace", namespace)
     assert by_category.out.split() == ["5", "uncategorized"]
-
-
-@pytest.fixture
-def redis_socket(tmp_path: Path) -> Iterator[Path]:
-    socket = tmp_path / "redis.sock"
-    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
-    process = subprocess.Popen(
-        [*command, "--dir", str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        eventually(lambda: socket.exists() or None, "Redis listens")
-        yield socket
-    finally:
-        process.kill()
-        process.wait()
 
 
 def redis(socket: Path, *command: str) -> str:

@@ -15,6 +15,10 @@ WORDS = (
     *("keel", "lagoon", "mast", "nautical", "oar", "pier", "quay", "reef", "sail", "tide"),
 )
 
+LONG = "night ferry to the islands gets a second boat this April"
+OTHER_OUTLET = "outlet.example"  # nothing is fetched from there
+OTHER_IMAGE = "https://img.example/ferry.jpg"
+
 
 class FakeVendors:
     """Answers like the vendors.
@@ -88,7 +92,7 @@ class FakeVendors:
         numbers = range(self.naver_articles - start + 1, 0, -1)[:display]
         items = [
             {
-                "title": f"<b>바다</b> 소식 {number}호 &quot;{name(number)}&quot;",
+                "title": self.headline(number),
                 "originallink": self.url(f"/article/{number}"),
                 "link": self.url(f"/article/{number}"),
                 "description": "",
@@ -98,16 +102,23 @@ class FakeVendors:
         ]
         return {"total": self.naver_articles, "start": start, "display": display, "items": items}
 
+    def headline(self, number: int) -> str:
+        if number == self.naver_articles:
+            return self.original.replace("바다", "<b>바다</b>")
+        return f"<b>바다</b> 소식 {number}호 &quot;{name(number)}&quot;"
+
     def newsdata(self, query: dict[str, str]) -> dict[str, Any]:
         page = int(query["page"]) - FIRST_TOKEN if "page" in query else 0
         size = 3
         numbers = range(page * size, min((page + 1) * size, self.newsdata_articles))
-        # The first two are articles that Naver has too.
+        # The first two are articles that Naver has too; the last tells a story of Naver's, in
+        # nearly the same words, in another outlet.
         results = [
             {
                 "article_id": f"{number:032x}",
-                "title": f"Harbour report {name(number)}",
-                "link": self.url(f"/article/{number + 1}" if number < 2 else f"/data/{number}"),
+                "title": self.repeated if self.repeats(number) else f"Report {name(number)}",
+                "link": self.link(number),
+                "image_url": OTHER_IMAGE if self.repeats(number) else None,
                 "keywords": None,
                 "description": None,
                 "pubDate": "2024-07-20 08:21:00",
@@ -124,6 +135,23 @@ class FakeVendors:
             "results": results,
             "nextPage": str(FIRST_TOKEN + page + 1) if more else None,
         }
+
+    def repeats(self, number: int) -> bool:
+        return number == self.newsdata_articles - 1
+
+    def link(self, number: int) -> str:
+        if self.repeats(number):
+            return f"http://{OTHER_OUTLET}/story"
+        return self.url(f"/article/{number + 1}" if number < 2 else f"/data/{number}")
+
+    @property
+    def original(self) -> str:
+        """The newest headline of Naver."""
+        return f"바다 소식 {self.naver_articles}호 {LONG} {name(self.naver_articles)}"
+
+    @property
+    def repeated(self) -> str:
+        return self.original.replace(" a second", " second")
 
     def feed(self) -> str:
         entries = "".join(
