@@ -51,6 +51,15 @@ std::u32string LettersOnly(std::u32string_view text) {
   return letters;
 }
 
+// Where the last dash lies; 0 where there is none.
+size_t LastDash(std::u32string_view text) {
+  for (size_t at = text.size(); at > 1;) {
+    if (IsLetterOrDigit(text[--at])) continue;
+    if (kDashes.find(text[at]) != kDashes.npos) return at;
+  }
+  return 0;
+}
+
 std::u32string_view Trim(std::u32string_view text) {
   while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
   while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
@@ -68,8 +77,8 @@ StatusOr<Boilerplate> Boilerplate::Parse(std::string_view table) {
                           ViolationsOf(status).front().description);
     }
   }
-  const auto longest_first = [](const std::u32string& a, const std::u32string& b) {
-    return a.size() > b.size();
+  const auto longest_first = [](const Wording& a, const Wording& b) {
+    return a.text.size() > b.text.size();
   };
   std::stable_sort(rules.roles_.begin(), rules.roles_.end(), longest_first);
   std::stable_sort(rules.phrases_.begin(), rules.phrases_.end(), longest_first);
@@ -83,14 +92,14 @@ Status Boilerplate::AddRule(std::string_view kind, std::u32string rule) {
   } else if (kind == "agency") {
     agencies_.push_back(WithoutSpaces(rule));
   } else if (kind == "role") {
-    roles_.push_back(WithoutSpaces(rule));
+    roles_.emplace_back(WithoutSpaces(rule));
   } else if (kind == "phrase") {
-    phrases_.push_back(LettersOnly(rule));
+    phrases_.emplace_back(LettersOnly(rule));
   } else if (kind == "literal") {
     if (std::all_of(rule.begin(), rule.end(), IsLetterOrDigit)) {
       return InvalidField("", "a literal of letters alone would cut words: use phrase");
     }
-    literals_.push_back(std::move(rule));
+    literals_.emplace_back(std::move(rule));
   } else if (kind == "prefix") {
     prefixes_.insert(WithoutSpaces(rule));
   } else if (kind == "suffix") {
@@ -103,17 +112,20 @@ Status Boilerplate::AddRule(std::string_view kind, std::u32string rule) {
 }
 
 std::u32string Boilerplate::Remove(std::u32string text) const {
-  RemoveLiterals(text);
+  CharacterMask held(text);
+  held.Add(U' ');  // what is removed becomes one
+  RemoveLiterals(held, text);
   RemoveGroups(text);
-  RemovePhrases(text);
-  RemoveBylines(text);
+  RemovePhrases(held, text);
+  RemoveBylines(held, text);
   RemovePrefix(text);
   RemoveSuffix(text);
   return text;
 }
 
-void Boilerplate::RemoveLiterals(std::u32string& text) const {
-  for (const std::u32string& literal : literals_) {
+void Boilerplate::RemoveLiterals(const CharacterMask& held, std::u32string& text) const {
+  for (const auto& [literal, mask] : literals_) {
+    if (!held.MayHold(mask)) continue;
     for (size_t at = text.find(literal); at != text.npos; at = text.find(literal, at)) {
       Blank(text, at, at + literal.size());
     }
@@ -122,6 +134,7 @@ void Boilerplate::RemoveLiterals(std::u32string& text) const {
 
 void Boilerplate::RemoveGroups(std::u32string& text) const {
   for (size_t open = 0; open < text.size(); ++open) {
+    if (IsLetterOrDigit(text[open])) continue;  // most are, and no bracket is
     const size_t kind = kOpening.find(text[open]);
     if (kind == kOpening.npos) continue;
     const size_t close = text.find(kClosing[kind], open + 1);
@@ -145,7 +158,7 @@ bool Boilerplate::IsDroppedGroup(std::u32string_view content) const {
 // "뉴시스", "서울=뉴시스", "뉴스경제(인천)=홍길동기자", "대구=뉴스경제홍길동기자", "홍길동기자".
 bool Boilerplate::NamesAgency(std::u32string_view content) const {
   const bool has_role = std::any_of(roles_.begin(), roles_.end(), [&](const auto& role) {
-    return content.size() > role.size() && content.ends_with(role);
+    return content.size() > role.text.size() && content.ends_with(role.text);
   });
   for (size_t begin = 0; begin <= content.size();) {
     const size_t end = std::min(content.find(U'=', begin), content.size());
@@ -162,7 +175,9 @@ bool Boilerplate::NamesAgency(std::u32string_view content) const {
 }
 
 // Wording varies in spaces and punctuation, so only letters and digits are compared.
-void Boilerplate::RemovePhrases(std::u32string& text) const {
+void Boilerplate::RemovePhrases(const CharacterMask& held, std::u32string& text) const {
+  const auto may_be_there = [&](const Wording& phrase) { return held.MayHold(phrase.mask); };
+  if (std::none_of(phrases_.begin(), phrases_.end(), may_be_there)) return;
   std::u32string letters;
   std::vector<size_t> places;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -170,7 +185,8 @@ void Boilerplate::RemovePhrases(std::u32string& text) const {
     letters.push_back(text[i]);
     places.push_back(i);
   }
-  for (const std::u32string& phrase : phrases_) {
+  for (const auto& [phrase, mask] : phrases_) {
+    if (!held.MayHold(mask)) continue;
     for (size_t at = letters.find(phrase); at != letters.npos;
          at = letters.find(phrase, at + phrase.size())) {
       Blank(text, places[at], places[at + phrase.size() - 1] + 1);
@@ -196,8 +212,9 @@ size_t Boilerplate::BylineBegin(std::u32string_view text, size_t role_begin) con
   }
 }
 
-void Boilerplate::RemoveBylines(std::u32string& text) const {
-  for (const std::u32string& role : roles_) {
+void Boilerplate::RemoveBylines(const CharacterMask& held, std::u32string& text) const {
+  for (const auto& [role, mask] : roles_) {
+    if (!held.MayHold(mask)) continue;
     for (size_t at = text.find(role); at != text.npos; at = text.find(role, at + role.size())) {
       const size_t begin = BylineBegin(text, at);
       if (begin == at) continue;
@@ -226,8 +243,8 @@ void Boilerplate::RemovePrefix(std::u32string& text) const {
 // " - reuters", "| 뉴스경제".
 void Boilerplate::RemoveSuffix(std::u32string& text) const {
   for (int round = 0; round < kMostSuffixes; ++round) {
-    const size_t dash = text.find_last_of(kDashes);
-    if (dash == text.npos || dash == 0) return;
+    const size_t dash = LastDash(text);
+    if (dash == 0) return;
     const std::u32string tail = WithoutSpaces(std::u32string_view(text).substr(dash + 1));
     if (std::find(suffixes_.begin(), suffixes_.end(), tail) == suffixes_.end()) return;
     Blank(text, dash, text.size());

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "services/dedup/wording.h"
 #include "services/platform/status.h"
 
 namespace winnow::dedup {
@@ -25,19 +26,20 @@ class Boilerplate {
   bool IsDroppedGroup(std::u32string_view content) const;
   bool IsTag(std::u32string_view content) const;
   bool NamesAgency(std::u32string_view content) const;
-  void RemoveLiterals(std::u32string& text) const;
+  // `held`: of the text, or of what it was: wordings that cannot be in it are not looked for.
+  void RemoveLiterals(const CharacterMask& held, std::u32string& text) const;
   void RemoveGroups(std::u32string& text) const;
-  void RemovePhrases(std::u32string& text) const;
-  void RemoveBylines(std::u32string& text) const;
+  void RemovePhrases(const CharacterMask& held, std::u32string& text) const;
+  void RemoveBylines(const CharacterMask& held, std::u32string& text) const;
   void RemovePrefix(std::u32string& text) const;
   void RemoveSuffix(std::u32string& text) const;
   size_t BylineBegin(std::u32string_view text, size_t role_begin) const;
 
   std::set<std::u32string> tags_;         // without spaces; '#' stands for a number
   std::vector<std::u32string> agencies_;  // without spaces
-  std::vector<std::u32string> roles_;     // longest first
-  std::vector<std::u32string> phrases_;   // letters and digits only
-  std::vector<std::u32string> literals_;
+  std::vector<Wording> roles_;            // longest first
+  std::vector<Wording> phrases_;          // likewise; letters and digits only
+  std::vector<Wording> literals_;         // likewise
   std::set<std::u32string> prefixes_;
   std::vector<std::u32string> suffixes_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "services/dedup/tokens.h"
-#include "services/dedup/unicode.h"
 #include "services/platform/hash.h"
 #include "services/platform/text.h"
 
@@ -59,10 +58,7 @@ Fingerprint TextRules::OfNormalized(std::string_view title, std::string_view lea
 
 std::string TextRules::NormalizedLead(std::string_view text) const {
   const std::string lead = normalizer_.Normalize(CutBytes(text, kLeadBytes));
-  std::u32string points = DecodeUtf8(lead);
-  if (points.size() <= kLeadCharacters) return lead;
-  points.resize(kLeadCharacters);
-  return EncodeUtf8(points);
+  return std::string(CutCharacters(lead, kLeadCharacters));
 }
 
 }  // namespace winnow::dedup

@@ -19,6 +19,7 @@ StatusOr<HanjaTable> HanjaTable::Parse(std::string_view table) {
       return InvalidField("hanja.txt line " + std::to_string(row.line),
                           "is not one hanja and its reading in Hangul syllables");
     }
+    hanja.first_ = std::min(hanja.first_, key[0]);
     if (!hanja.readings_.emplace(key[0], std::move(reading)).second) {
       return InvalidField("hanja.txt line " + std::to_string(row.line),
                           "repeats a hanja: keep one reading for each");
@@ -31,7 +32,9 @@ std::u32string HanjaTable::ToHangul(std::u32string_view text) const {
   std::u32string hangul;
   hangul.reserve(text.size());
   for (const char32_t point : text) {
-    const auto at = readings_.find(point);
+    // Most need no look: they lie before all hanja, or are Hangul.
+    const auto at =
+        point < first_ || IsHangulSyllable(point) ? readings_.end() : readings_.find(point);
     if (at == readings_.end()) {
       hangul.push_back(point);
     } else {

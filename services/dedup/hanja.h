@@ -18,6 +18,7 @@ class HanjaTable {
 
  private:
   std::unordered_map<char32_t, std::u32string> readings_;
+  char32_t first_ = 0x10FFFF;  // the least of them
 };
 
 }  // namespace winnow::dedup

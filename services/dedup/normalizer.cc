@@ -29,6 +29,11 @@ bool IsUrlPoint(char32_t point) {
          point != '\'' && point != ')' && point != ']';
 }
 
+// Bytes are searched faster than code points.
+bool MayHoldUrl(std::string_view text) {
+  return text.find("://") != text.npos || text.find("www.") != text.npos;
+}
+
 void RemoveUrls(std::u32string& text) {
   static constexpr std::array<std::u32string_view, 3> kStarts = {U"http://", U"https://", U"www."};
   for (const std::u32string_view start : kStarts) {
@@ -76,8 +81,9 @@ std::u32string KeepLetters(std::u32string_view text) {
 std::string Normalizer::Normalize(std::string_view text) const {
   std::string plain = UnescapeFully(text);
   if (plain.find('<') != plain.npos) plain = StripHtml(plain);
-  std::u32string points = DecodeUtf8(NormalizeNfkcCaseFold(plain));
-  RemoveUrls(points);
+  const std::string folded = NormalizeNfkcCaseFold(plain);
+  std::u32string points = DecodeUtf8(folded);
+  if (MayHoldUrl(folded)) RemoveUrls(points);
   RemoveMailAddresses(points);
   points = boilerplate_.Remove(std::move(points));
   return EncodeUtf8(KeepLetters(hanja_.ToHangul(points)));

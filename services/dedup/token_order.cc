@@ -1,6 +1,7 @@
 #include "services/dedup/token_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <limits>
 
@@ -44,26 +45,45 @@ StatusOr<TokenOrder> TokenOrder::Parse(std::string_view list) {
   }
   if (order.version_ == 0) return InLine(number, "the list has no version");
   order.unknown_ranks_ = std::numeric_limits<index::Token>::max() - hashes.size();
+  order.listed_.resize(std::bit_ceil(2 * hashes.size() + 1));
+  order.mask_ = order.listed_.size() - 1;
   for (size_t i = 0; i < hashes.size(); ++i) {
     const auto rank = static_cast<index::Token>(std::numeric_limits<index::Token>::max() - i);
-    if (!order.ranks_.emplace(hashes[i], rank).second) {
+    if (!order.List(hashes[i], rank)) {
       return InvalidField("token_order.txt", "token " + std::to_string(i + 1) + " is repeated");
     }
   }
   return order;
 }
 
-index::Token TokenOrder::Rank(std::string_view token) const {
-  const uint64_t hash = Hash64(token);
-  const auto at = ranks_.find(hash);
-  if (at != ranks_.end()) return at->second;
+bool TokenOrder::List(uint64_t hash, index::Token rank) {
+  uint64_t at = hash & mask_;
+  for (; listed_[at].rank != 0; at = (at + 1) & mask_) {
+    if (listed_[at].hash == hash) return false;
+  }
+  listed_[at] = {hash, rank};
+  return true;
+}
+
+index::Token TokenOrder::RankOf(uint64_t hash) const {
+  for (uint64_t at = hash & mask_; listed_[at].rank != 0; at = (at + 1) & mask_) {
+    if (listed_[at].hash == hash) return listed_[at].rank;
+  }
   return static_cast<index::Token>((hash >> 32) * unknown_ranks_ >> 32);
 }
 
+index::Token TokenOrder::Rank(std::string_view token) const { return RankOf(Hash64(token)); }
+
 std::vector<index::Token> TokenOrder::TokensOf(std::string_view normalized) const {
+  std::vector<uint64_t> hashes;
+  hashes.reserve(normalized.size() / 2);
+  ForEachToken(normalized, [&](std::string_view token) {
+    hashes.push_back(Hash64(token));
+    __builtin_prefetch(HomeOf(hashes.back()));
+  });
   std::vector<index::Token> tokens;
-  tokens.reserve(normalized.size() / 2);
-  ForEachToken(normalized, [&](std::string_view token) { tokens.push_back(Rank(token)); });
+  tokens.reserve(hashes.size());
+  for (const uint64_t hash : hashes) tokens.push_back(RankOf(hash));
   std::sort(tokens.begin(), tokens.end());
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
   return tokens;

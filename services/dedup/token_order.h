@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "services/dedup/index/overlap.h"
@@ -32,8 +31,20 @@ class TokenOrder {
 
  private:
   int64_t version_ = 0;
-  std::unordered_map<uint64_t, index::Token> ranks_;  // by hash
-  uint64_t unknown_ranks_ = 0;                        // number of ranks for tokens not listed
+  // An open-addressing table by hash: a text has a hundred tokens and more, most of them not
+  // listed, and each lookup is a miss of the cache unless it was fetched ahead.
+  struct Listed {
+    uint64_t hash = 0;
+    index::Token rank = 0;  // 0: nobody's; the listed ones are the highest
+  };
+
+  bool List(uint64_t hash, index::Token rank);
+  const Listed* HomeOf(uint64_t hash) const { return listed_.data() + (hash & mask_); }
+  index::Token RankOf(uint64_t hash) const;
+
+  std::vector<Listed> listed_{Listed()};
+  uint64_t mask_ = 0;           // of places in `listed_`, a power of two
+  uint64_t unknown_ranks_ = 0;  // number of ranks for tokens not listed
 };
 
 }  // namespace winnow::dedup

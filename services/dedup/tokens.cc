@@ -22,6 +22,17 @@ void ForEachGram(std::string_view normalized, const std::function<void(std::stri
   }
 }
 
+// Bytes of the Latin letter or digit that begins there; 0 where none does, within a character too.
+// Latin letters have one byte or two.
+size_t LatinOrDigitAt(std::string_view text, size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80) return IsLatinLetter(first) || IsDigit(first) ? 1 : 0;
+  if (first < 0xC2 || first > 0xDF || at + 1 == text.size()) return 0;
+  const auto second = static_cast<unsigned char>(text[at + 1]);
+  if ((second & 0xC0U) != 0x80U) return 0;
+  return IsLatinLetter((first & 0x1FU) << 6 | (second & 0x3FU)) ? 2 : 0;
+}
+
 // "삼성ai" holds the word "ai": scripts part words where no space does.
 void ForEachWord(std::string_view normalized, const std::function<void(std::string_view)>& visit) {
   std::string word = "=";
@@ -31,13 +42,15 @@ void ForEachWord(std::string_view normalized, const std::function<void(std::stri
     word = "=";
     has_letter = false;
   };
-  for (const char32_t point : DecodeUtf8(normalized)) {
-    if (IsLatinLetter(point) || IsDigit(point)) {
-      AppendUtf8(point, word);
-      has_letter = has_letter || IsLatinLetter(point);
+  for (size_t at = 0; at < normalized.size();) {
+    const size_t size = LatinOrDigitAt(normalized, at);
+    if (size > 0) {
+      has_letter = has_letter || !IsDigit(static_cast<unsigned char>(normalized[at]));
+      word.append(normalized, at, size);
     } else {
       finish();
     }
+    at += std::max<size_t>(1, size);
   }
   finish();
 }

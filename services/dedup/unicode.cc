@@ -87,30 +87,26 @@ char32_t NextPoint(std::string_view text, size_t& at) {
 }  // namespace
 
 std::u32string DecodeUtf8(std::string_view text) {
-  std::u32string points;
-  points.reserve(text.size());
-  for (size_t at = 0; at < text.size();) points.push_back(NextPoint(text, at));
+  std::u32string points(text.size(), U'\0');
+  size_t count = 0;
+  for (size_t at = 0; at < text.size();) points[count++] = NextPoint(text, at);
+  points.resize(count);
   return points;
 }
 
 void AppendUtf8(char32_t point, std::string& text) {
-  const auto tail = [&](int shift) {
-    text.push_back(static_cast<char>(0x80U | (point >> shift & 0x3FU)));
-  };
+  const auto tail = [&](int shift) { return static_cast<char>(0x80U | (point >> shift & 0x3FU)); };
   if (point < 0x80) {
     text.push_back(static_cast<char>(point));
   } else if (point < 0x800) {
-    text.push_back(static_cast<char>(0xC0U | point >> 6));
-    tail(0);
+    const std::array bytes = {static_cast<char>(0xC0U | point >> 6), tail(0)};
+    text.append(bytes.data(), bytes.size());
   } else if (point < 0x10000) {
-    text.push_back(static_cast<char>(0xE0U | point >> 12));
-    tail(6);
-    tail(0);
+    const std::array bytes = {static_cast<char>(0xE0U | point >> 12), tail(6), tail(0)};
+    text.append(bytes.data(), bytes.size());
   } else {
-    text.push_back(static_cast<char>(0xF0U | point >> 18));
-    tail(12);
-    tail(6);
-    tail(0);
+    const std::array bytes = {static_cast<char>(0xF0U | point >> 18), tail(12), tail(6), tail(0)};
+    text.append(bytes.data(), bytes.size());
   }
 }
 
@@ -137,6 +133,7 @@ bool IsSpace(char32_t point) {
 }
 
 bool IsLetterOrDigit(char32_t point) {
+  if (IsHangulSyllable(point)) return true;  // most of them
   if (point < 0x80) return IsLatinLetter(point) || IsDigit(point);
   if (point < 0xC0) return false;
   if (point >= 0xFFF0 && point <= 0xFFFF) return false;

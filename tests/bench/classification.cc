@@ -64,7 +64,7 @@ double P99(std::vector<double> values) {
 // The service as its parts, on a database of its own.
 struct World {
   const std::string url = NewDatabase();
-  test::FakeClock clock;
+  SystemClock clock;  // the served half sweeps by it too
   Metrics metrics;
   pg::Pool reads{{.name = "read", .url = url}, metrics};
   pg::Pool writes{{.name = "write", .url = url}, metrics};

@@ -58,6 +58,14 @@ TEST_P(PostgresBinaryArray, KeepsNumbersUuidsBytesAndTimes) {
       Echo({"test.binary_number", "SELECT n, $2::text FROM unnest($1::bigint[]) n"}, numbers),
       ElementsAre("-9223372036854775808", "-1", "0", "9223372036854775807"));
 
+  BinaryArray doubles(BinaryArray::kDouble);
+  for (const double number : {0.1, -1e300}) doubles.AddDouble(number);
+  doubles.AddNull();
+  EXPECT_THAT(Echo({"test.binary_double",
+                    "SELECT coalesce(n::text, 'none'), $2::text FROM unnest($1::float8[]) n"},
+                   doubles),
+              ElementsAre("0.1", "-1e+300", "none"));
+
   BinaryArray uuids(BinaryArray::kUuid);
   uuids.AddUuid("0190a1B2-c3d4-7e5f-8a9b-0c1d2e3f4a5b");
   uuids.AddUuid("0190a1b2c3d47e5f8a9b0c1d2e3f4a5b");

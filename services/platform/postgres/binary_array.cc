@@ -1,5 +1,6 @@
 #include "services/platform/postgres/binary_array.h"
 
+#include <bit>
 #include <stdexcept>
 
 namespace winnow::pg {
@@ -36,6 +37,14 @@ void BinaryArray::AddNumber(int64_t number) {
   ++size_;
 }
 
+void BinaryArray::AddDouble(double number) { AddNumber(std::bit_cast<int64_t>(number)); }
+
+void BinaryArray::AddNull() {
+  AppendBigEndian(bytes_, UINT32_MAX, 4);
+  has_null_ = true;
+  ++size_;
+}
+
 void BinaryArray::AddTime(Time time) { AddNumber((time - kEpoch).count()); }
 
 void BinaryArray::AddUuid(uint64_t high, uint64_t low) {
@@ -62,7 +71,7 @@ std::string BinaryArray::ToBytes() const {
   std::string out;
   out.reserve(20 + bytes_.size());
   AppendBigEndian(out, size_ == 0 ? 0 : 1, 4);  // dimensions
-  AppendBigEndian(out, 0, 4);                   // no NULLs
+  AppendBigEndian(out, has_null_ ? 1 : 0, 4);
   AppendBigEndian(out, type_, 4);
   if (size_ == 0) return out;
   AppendBigEndian(out, static_cast<uint64_t>(size_), 4);

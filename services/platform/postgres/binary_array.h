@@ -15,16 +15,25 @@ namespace winnow::pg {
 class BinaryArray {
  public:
   // Type oids, which are the same in every database.
-  enum Type : uint32_t { kBytea = 17, kBigint = 20, kText = 25, kTimestamptz = 1184, kUuid = 2950 };
+  enum Type : uint32_t {
+    kBytea = 17,
+    kBigint = 20,
+    kText = 25,
+    kDouble = 701,
+    kTimestamptz = 1184,
+    kUuid = 2950
+  };
 
   explicit BinaryArray(Type type);
   void Reserve(size_t bytes) { bytes_.reserve(bytes); }
   void AddText(std::string_view text) { AddElement(text); }     // kText; may hold no NUL
   void AddBytes(std::string_view bytes) { AddElement(bytes); }  // kBytea
   void AddNumber(int64_t number);                               // kBigint
+  void AddDouble(double number);                                // kDouble
   void AddTime(Time time);                                      // kTimestamptz
   void AddUuid(std::string_view text);  // kUuid: 32 hex digits, hyphens between them or not
   void AddUuid(uint64_t high, uint64_t low);
+  void AddNull();  // any type
 
   // The array as it travels.
   std::string ToBytes() const;
@@ -33,6 +42,7 @@ class BinaryArray {
   void AddElement(std::string_view bytes);
   Type type_;
   int32_t size_ = 0;
+  bool has_null_ = false;
   std::string bytes_;
 };
 
