@@ -9,6 +9,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
+#include "services/app/signal_watch.h"
 #include "services/app/store.h"
 #include "services/app/targets.h"
 #include "services/platform/log.h"
@@ -34,23 +35,35 @@ int RunCheckConfig(const ConfigOptions& options, bool print) {
   return kOk;
 }
 
-int RunMigrate(const MigrateOptions& options) {
+// Kept whole by PostgreSQL: a migration that is cut off has not begun.
+Status Migrate(const config::v1::Config& config, const std::string& versions_dir,
+               const std::stop_token& stop) {
+  Metrics metrics;
+  WINNOW_ASSIGN_OR_RETURN(const auto store, Store::Open(config, versions_dir, metrics, stop));
+  {
+    const std::stop_callback cut(stop, [&] { store->EndBy(std::chrono::steady_clock::now()); });
+    for (const TargetRow& row : ChosenTargets(config)) {
+      const Deadline deadline = std::chrono::steady_clock::now() + kMigrationLimit;
+      WINNOW_RETURN_IF_ERROR(pg::Migrate(store->writes(), row.migrations(), deadline));
+      std::cout << "winnow: schema of " << row.name << " is up to date\n";
+    }
+  }
+  return store->Close();
+}
+
+int RunMigrate(const MigrateOptions& options, const Interrupt& interrupt) {
   const auto config = LoadConfig(options.config);
   if (!config.ok()) {
     Fail(config.status());
     return kUsage;
   }
-  Metrics metrics;
-  const auto store = Store::Open(*config, options.postgres_versions_dir, metrics);
-  if (!store.ok()) return Fail(store.status());
-  for (const TargetRow& row : ChosenTargets(*config)) {
-    const Deadline deadline = std::chrono::steady_clock::now() + kMigrationLimit;
-    const Status migrated = pg::Migrate((*store)->writes(), row.migrations(), deadline);
-    if (!migrated.ok()) return Fail(migrated);
-    std::cout << "winnow: schema of " << row.name << " is up to date\n";
-  }
-  const Status closed = (*store)->Close();
-  return closed.ok() ? kOk : Fail(closed);
+  std::stop_source stop;
+  const SignalWatch watch(interrupt, [&](int) { stop.request_stop(); });
+  const Status migrated = Migrate(*config, options.postgres_versions_dir, stop.get_token());
+  if (migrated.ok()) return kOk;
+  if (!interrupt.requested()) return Fail(migrated);
+  std::cerr << "winnow: interrupted; what is said to be up to date is\n";
+  return kInterrupted;
 }
 
 }  // namespace
@@ -67,7 +80,7 @@ void AddMigrateCommand(CLI::App& app, Command& chosen) {
   command->add_option("--postgres-versions-dir", options->postgres_versions_dir,
                       "where PostgreSQL is installed as <DIR>/<VERSION>/bin");
   command->callback([options, &chosen] {
-    chosen = [options](const Interrupt&) { return RunMigrate(*options); };
+    chosen = [options](const Interrupt& interrupt) { return RunMigrate(*options, interrupt); };
   });
 }
 

@@ -1,19 +1,17 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "services/app/command.h"
 #include "services/app/config_options.h"
 #include "services/app/exit_code.h"
 #include "services/app/remote.h"
 #include "services/app/serving.h"
+#include "services/app/signal_watch.h"
 #include "services/platform/log.h"
 
 namespace winnow::app {
@@ -28,7 +26,7 @@ struct ServeOptions {
 constexpr const char* kFooter =
     R"(Without options: every service on 127.0.0.1:7400, with a PostgreSQL of its own in
 /var/lib/winnow (root) or ~/.local/share/winnow. Prints one line when it is ready; logs go to
-standard error. SIGTERM or Ctrl-C ends it in order.
+standard error. SIGTERM or Ctrl-C ends it in order, also while it starts.
 
 Examples:
   winnow serve
@@ -51,37 +49,6 @@ Status WriteAddressFile(const std::string& path, const std::string& address) {
   return OkStatus();
 }
 
-// While the process stops: a second SIGTERM cuts the drain's delay short.
-class SecondSignal {
- public:
-  SecondSignal(const Interrupt& interrupt, Serving& serving)
-      : thread_([this, &interrupt, &serving] { Watch(interrupt, serving); }) {}
-  ~SecondSignal() {
-    {
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-      changed_.notify_all();
-    }
-    thread_.join();
-  }
-
- private:
-  void Watch(const Interrupt& interrupt, Serving& serving) {
-    std::unique_lock lock(mutex_);
-    while (!done_) {
-      if (interrupt.count() > 1) {
-        serving.HurryStop();
-        return;
-      }
-      changed_.wait_for(lock, std::chrono::milliseconds(100));
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::thread thread_;
-};
-
 void PrintReady(const config::v1::Config& config, const Serving& serving) {
   std::string targets;
   for (const TargetRow& row : ChosenTargets(config)) {
@@ -94,17 +61,32 @@ void PrintReady(const config::v1::Config& config, const Serving& serving) {
   std::cout << "; " << serving.place() << std::endl;
 }
 
-Status Run(const config::v1::Config& config, const ServeOptions& options,
-           const Interrupt& interrupt, Serving& serving) {
+Status Start(const config::v1::Config& config, const ServeOptions& options, Serving& serving) {
   WINNOW_RETURN_IF_ERROR(serving.Start());
   if (!options.address_file.empty()) {
     WINNOW_RETURN_IF_ERROR(WriteAddressFile(options.address_file, serving.address()));
   }
   PrintReady(config, serving);
   log::Info("serving", {{"address", serving.address()}});
+  return OkStatus();
+}
+
+Status Run(const config::v1::Config& config, const ServeOptions& options,
+           const Interrupt& interrupt, Serving& serving) {
+  // A start is called off by the first signal; the delay of a stop is cut short by the second.
+  const SignalWatch watch(interrupt, [&](int count) {
+    serving.CallOffStart();
+    if (count > 1) serving.HurryStop();
+  });
+  if (const Status started = Start(config, options, serving); !started.ok()) {
+    if (!interrupt.requested()) return started;
+    log::Info("stopped while it started",
+              {{"signal", interrupt.signal()}, {"where", Message(started)}});
+    serving.HurryStop();  // nobody was told that it serves
+    return serving.Stop();
+  }
   interrupt.Wait();
   log::Info("stopping", {{"signal", interrupt.signal()}});
-  const SecondSignal second(interrupt, serving);
   return serving.Stop();
 }
 

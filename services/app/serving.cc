@@ -13,6 +13,15 @@ namespace {
 constexpr std::chrono::minutes kMigrationLimit{10};
 constexpr std::chrono::seconds kServingLimit{3};
 
+Status CalledOff() {
+  return Unavailable(Reason::kShuttingDown, "the start was called off", rpc::Runtime::kRetryAfter);
+}
+
+// Of a checked config.
+Micros MicrosOf(const google::protobuf::Duration& duration) {
+  return FromDuration(duration).value_or(Micros(0));
+}
+
 // Tells how long each phase of a stop took: what an operator asks when one takes long.
 class Phase {
  public:
@@ -38,6 +47,9 @@ Status Serving::Start() {
   WINNOW_ASSIGN_OR_RETURN(
       metrics_http_, rpc::MetricsHttp::Start(config_.metrics().listen(), plain_text, metrics_));
   WINNOW_RETURN_IF_ERROR(OpenStore());
+  // What waits for PostgreSQL from here on ends with it.
+  const std::stop_callback cut(start_called_off_.get_token(),
+                               [this] { store_->EndBy(std::chrono::steady_clock::now()); });
   WINNOW_RETURN_IF_ERROR(BringUpToDate(rows));
   WINNOW_RETURN_IF_ERROR(MakeTargets(rows));
   WINNOW_ASSIGN_OR_RETURN(server_, rpc::Server::Start(config_, *runtime_, metrics_, targets_));
@@ -45,7 +57,8 @@ Status Serving::Start() {
 }
 
 Status Serving::OpenStore() {
-  WINNOW_ASSIGN_OR_RETURN(store_, Store::Open(config_, postgres_versions_dir_, metrics_));
+  WINNOW_ASSIGN_OR_RETURN(store_, Store::Open(config_, postgres_versions_dir_, metrics_,
+                                              start_called_off_.get_token()));
   WINNOW_ASSIGN_OR_RETURN(redis_, redis::Client::Make(config_.redis(), metrics_));
   WINNOW_ASSIGN_OR_RETURN(transport_, MakeTransport(config_, store_->events(), metrics_));
   return OkStatus();
@@ -72,7 +85,10 @@ Status Serving::MakeTargets(const std::vector<TargetRow>& rows) {
                              .logs = store_->logs(),
                              .transport = *transport_,
                              .redis = redis_.get()});
-  for (const TargetRow& row : rows) targets_.push_back(row.make(*platform_));
+  for (const TargetRow& row : rows) {
+    if (start_called_off_.stop_requested()) return CalledOff();
+    targets_.push_back(row.make(*platform_));
+  }
   targets_.push_back(rpc::MakeDeadLetterTarget(*platform_));
   return OkStatus();
 }
@@ -80,31 +96,37 @@ Status Serving::MakeTargets(const std::vector<TargetRow>& rows) {
 Status Serving::StartTargets() {
   WINNOW_ASSIGN_OR_RETURN(
       peers_, rpc::Peers::Make(config_, *runtime_, targets_, server_->InProcessChannel()));
-  for (const rpc::Target& target : targets_) WINNOW_RETURN_IF_ERROR(target.start(*peers_));
+  for (const rpc::Target& target : targets_) {
+    if (start_called_off_.stop_requested()) return CalledOff();
+    WINNOW_RETURN_IF_ERROR(target.start(*peers_));
+  }
   WINNOW_RETURN_IF_ERROR(transport_->Start());
   // Who reads "ready" may ask for health at once. A dependency that is away keeps nobody out.
-  server_->AwaitServing(std::chrono::steady_clock::now() + kServingLimit);
+  server_->AwaitServing(std::chrono::steady_clock::now() + kServingLimit,
+                        start_called_off_.get_token());
   return OkStatus();
 }
 
 Status Serving::Stop() {
   if (!runtime_) return OkStatus();  // not begun, or stopped before
   Phase phase;
-  if (server_) server_->Drain();
+  using std::chrono::steady_clock;
+  const Micros limit = MicrosOf(config_.calls().drain_timeout());
+  const Deadline latest = steady_clock::now() + MicrosOf(config_.calls().drain_delay()) + limit;
+  if (store_) store_->EndBy(latest);
+  if (server_) server_->AnnounceEnd(hurried_.get_token());
+  // One deadline for all that follows: a PostgreSQL that is silent by then holds nobody up.
+  const Deadline end = std::min(latest, steady_clock::now() + limit);
+  if (store_) store_->EndBy(end);
+  if (server_) server_->Drain(end);
   phase.Ended("calls drained");
-  if (transport_) {
-    const auto limit = FromDuration(config_.calls().drain_timeout()).value_or(Micros(0));
-    transport_->Stop(std::chrono::steady_clock::now() + limit);
-  }
+  if (transport_) transport_->Stop(end);
   phase.Ended("events delivered");
   for (const rpc::Target& target : std::views::reverse(targets_)) target.stop();
   phase.Ended("workers stopped");
   if (server_) server_->Shutdown();
   peers_.reset();
-  {
-    const std::lock_guard lock(server_mutex_);
-    server_.reset();
-  }
+  server_.reset();
   targets_.clear();
   platform_.reset();
   transport_.reset();
@@ -112,15 +134,10 @@ Status Serving::Stop() {
   runtime_.reset();
   metrics_http_.reset();  // a scrape may have the drain's last counts
   phase.Ended("server ended");
-  const Status closed = store_ ? store_->Close() : OkStatus();
+  const Status closed = store_ ? store_->Close(end) : OkStatus();
   store_.reset();
   phase.Ended("store closed");
   return closed;
-}
-
-void Serving::HurryStop() {
-  const std::lock_guard lock(server_mutex_);
-  if (server_) server_->HurryDrain();
 }
 
 const std::string& Serving::metrics_address() const {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,10 +27,13 @@ class Serving {
 
   // The error says which setting or dependency it is. Stop() is to be called in either case.
   Status Start();
-  // Refuses new calls, ends those in flight, delivers the outbox, stops workers, closes the store.
+  // Makes a running Start() end with an error, whatever it waits for. Any thread, any time.
+  void CallOffStart() { start_called_off_.request_stop(); }
+  // Refuses new calls, ends those in flight, delivers the outbox, stops workers, closes the store:
+  // all within calls.drain_timeout after calls.drain_delay, and within a second more at most.
   Status Stop();
-  // Cuts the wait of a running Stop() short. Any thread, after Start().
-  void HurryStop();
+  // Cuts the delay of a Stop() short, one that runs or will. Any thread, any time.
+  void HurryStop() { hurried_.request_stop(); }
 
   const std::string& address() const { return server_->address(); }
   const std::string& metrics_address() const;  // empty: off
@@ -46,6 +49,8 @@ class Serving {
 
   const config::v1::Config config_;
   const std::string postgres_versions_dir_;
+  std::stop_source start_called_off_;
+  std::stop_source hurried_;
   const SystemClock clock_;
   Metrics metrics_;
   std::unique_ptr<Store> store_;
@@ -54,7 +59,6 @@ class Serving {
   std::unique_ptr<rpc::Runtime> runtime_;
   std::optional<Platform> platform_;
   std::vector<rpc::Target> targets_;
-  std::mutex server_mutex_;  // held where server_ goes, and by HurryStop()
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Peers> peers_;
   std::unique_ptr<rpc::MetricsHttp> metrics_http_;

@@ -17,7 +17,8 @@ constexpr int kOtherConnections = 40;
 }  // namespace
 
 StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
-                                             const std::string& versions_dir, Metrics& metrics) {
+                                             const std::string& versions_dir, Metrics& metrics,
+                                             const std::stop_token& stop) {
   // The constructor is private, out of make_unique's reach.
   std::unique_ptr<Store> store(new Store());
   const auto& postgres = config.postgres();
@@ -28,6 +29,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
     if (!versions_dir.empty()) options.versions_dir = versions_dir;
     options.max_connections = postgres.read_connections() + postgres.write_connections() +
                               kLogConnections + kEventConnections + kOtherConnections;
+    options.stop = stop;
     WINNOW_ASSIGN_OR_RETURN(store->private_, pg::PrivatePostgres::Start(options));
     pool.url = store->private_->connection_url();
     store->place_ = "private PostgreSQL in " + store->private_->data_dir();
@@ -53,13 +55,17 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
 
 Store::~Store() { Close().IgnoreError(); }  // a caller that wants to know has called it
 
-Status Store::Close() {
+void Store::EndBy(Deadline deadline) {
+  for (auto* pool : {&reads_, &writes_, &logs_, &events_}) (*pool)->EndBy(deadline);
+}
+
+Status Store::Close(Deadline deadline) {
   events_.reset();
   logs_.reset();
   writes_.reset();
   reads_.reset();
   if (!private_) return OkStatus();
-  Status ended = private_->Stop();
+  Status ended = private_->Stop(/*immediate=*/false, deadline);
   private_.reset();
   return ended;
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "services/platform/metrics.h"
@@ -15,9 +16,11 @@ namespace winnow::app {
 // The truth: PostgreSQL, our own private one or another, and the pools of connections to it.
 class Store {
  public:
-  // `versions_dir`: where the private PostgreSQL's programs are; empty for Debian's folder.
+  // `versions_dir`: where the private PostgreSQL's programs are; empty for Debian's folder. `stop`
+  // calls the start of that PostgreSQL off.
   static StatusOr<std::unique_ptr<Store>> Open(const config::v1::Config& config,
-                                               const std::string& versions_dir, Metrics& metrics);
+                                               const std::string& versions_dir, Metrics& metrics,
+                                               const std::stop_token& stop);
   ~Store();
 
   pg::Pool& reads() { return *reads_; }
@@ -28,8 +31,10 @@ class Store {
   // For people: where the data is.
   const std::string& place() const { return place_; }
 
-  // Closes the pools, then ends the private PostgreSQL. Error: it did not end well.
-  Status Close();
+  // All pools', at the latest then (pool.h). Any thread, while this lives.
+  void EndBy(Deadline deadline);
+  // Closes the pools, then ends the private PostgreSQL, by `deadline`. Error: it did not end well.
+  Status Close(Deadline deadline = Deadline::max());
 
  private:
   Store() = default;

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from eventually import eventually
 from pipeline import article, decision, item, put
-from winnow_process import Server, run_winnow
+from postgres_admin import Database, socket_folder
+from winnow_process import BINARY, Server, children_of, postmaster_pid, run_winnow
 
 import winnow
 
@@ -83,6 +85,68 @@ def test_a_drain_refuses_new_calls_ends_streams_and_loses_nothing(
     with server.connect() as client:
         for id in stored:
             assert client.collector.get_item(id).id == id
+
+
+def test_a_signal_ends_it_while_it_makes_its_postgresql(
+    make_server: Callable[..., Server],
+) -> None:
+    server = make_server()
+    server.launch()
+    eventually((server.data_dir / "pg.tmp" / "PG_VERSION").exists, "initdb has begun")
+    server.signal(signal.SIGTERM)
+    assert server.wait() == 0, server.log
+    assert (server.folder / "out").read_text() == ""  # it never said that it serves
+    assert '"msg":"stopped while it started"' in server.log
+    assert server.start().stop() == 0
+
+
+def test_a_signal_ends_serve_and_migrate_while_they_wait_for_the_lock_of_migrations(
+    make_server: Callable[..., Server], server: Server, namespace: str
+) -> None:
+    database = Database(socket_folder(server), namespace.replace("-", "_"))
+    database.create()
+    own = make_server(config={"postgres": {"url": database.url, "migrate_on_start": True}})
+    waits = (
+        "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database"
+        " WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"
+    )
+
+    def ends_while_it_waits() -> int:
+        eventually(lambda: database.run(waits).strip() == "1", "it waits for the lock")
+        own.signal(signal.SIGTERM)
+        code = own.wait()
+        eventually(lambda: database.run(waits).strip() == "0", "PostgreSQL has noticed")
+        return code
+
+    with database.holding(
+        "SELECT pg_advisory_lock(hashtextextended('winnow.migrate.collector', 0))"
+    ):
+        own.launch()
+        assert ends_while_it_waits() == 0, own.log
+        config = own.folder / "config.json"
+        own.process = subprocess.Popen([str(BINARY), "migrate", "--config", str(config)])
+        assert ends_while_it_waits() == 130
+    database.drop()
+
+
+def test_a_silent_postgresql_holds_no_stop_up(make_server: Callable[..., Server]) -> None:
+    server = make_server(config={"calls": {"drain_timeout": "1s"}}).start()
+    with server.connect() as client:
+        put(client, [item("silent", number) for number in range(3)])
+    postmaster = postmaster_pid(server)
+    assert postmaster is not None
+    stopped = [postmaster, *children_of(postmaster)]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    server.signal(signal.SIGTERM)
+    # Its workers' statements are given 30 s and the end of its PostgreSQL 80 s when nobody hurries.
+    assert server.process is not None
+    server.process.wait(timeout=28)
+    server.wait()
+    for pid in stopped:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert server.start().stop() == 0
 
 
 def test_any_number_of_signals_ends_it_in_order(make_server: Callable[..., Server]) -> None:

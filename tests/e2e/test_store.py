@@ -11,7 +11,7 @@ import pytest
 from eventually import eventually
 from pipeline import article, item, put
 from postgres_admin import Database, socket_folder
-from winnow_process import Server, postmaster_pid, run_winnow
+from winnow_process import Server, children_of, postmaster_pid, run_winnow
 
 import winnow
 
@@ -112,7 +112,3 @@ def test_a_store_that_goes_away_is_told_and_comes_back(make_server: Callable[...
         eventually(answers, "the store answers again")
         (later,) = put(client, [item("away", 2)])
         article(client, later)
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

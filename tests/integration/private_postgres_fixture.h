@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -111,6 +112,13 @@ class PrivatePostgresTest : public testing::Test {
     EXPECT_FALSE(started.ok());
     EXPECT_EQ(started.status().code(), StatusCode::kFailedPrecondition);
     return Message(started.status());
+  }
+
+  // The process that says it holds the directory; 0 for none.
+  pid_t LockHolder() const {
+    pid_t pid = 0;
+    std::ifstream(data_dir_ + "/winnow.lock") >> pid;
+    return pid;
   }
 
   static inline std::unique_ptr<test::TempDir> template_;

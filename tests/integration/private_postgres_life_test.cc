@@ -1,10 +1,13 @@
 #include <cstdlib>
 #include <fstream>
+#include <future>
 #include <pqxx/pqxx>
+#include <stop_token>
 
 #include "services/platform/postgres/server/admin.h"
 #include "services/platform/postgres/server/process.h"
 #include "services/platform/postgres/server/programs.h"
+#include "services/platform/postgres/server/supervisor.h"
 #include "tests/integration/private_postgres_fixture.h"
 
 // Who may run the cluster, what happens when somebody dies, and how it ends.
@@ -70,6 +73,61 @@ TEST_F(PrivatePostgresTest, StartsAfterItsWinnowWasKilledInTheMiddleOfInitdb) {
   Holder holder(data_dir_);
   ASSERT_TRUE(Eventually([&] { return fs::exists(data_dir_ + "/pg.tmp/PG_VERSION"); }));
   holder.Kill();
+  EXPECT_NE(StartOrFail(Options()), nullptr);
+}
+
+TEST_F(PrivatePostgresTest, AStartIsCalledOffWhileItMakesTheCluster) {
+  std::stop_source stop;
+  PrivatePostgresOptions options = Options();
+  options.durable = true;
+  options.stop = stop.get_token();
+  auto start = std::async(std::launch::async, [&] { return PrivatePostgres::Start(options); });
+  ASSERT_TRUE(Eventually([&] { return fs::exists(data_dir_ + "/pg.tmp/PG_VERSION"); }));
+  stop.request_stop();
+  EXPECT_EQ(start.get().status().code(), StatusCode::kCancelled);
+  EXPECT_FALSE(fs::exists(data_dir_ + "/pg"));
+  EXPECT_NE(StartOrFail(Options()), nullptr);
+}
+
+TEST_F(PrivatePostgresTest, AStartIsCalledOffWhileItWaitsForAnOldServer) {
+  CopyCluster();
+  Holder holder(data_dir_);
+  const pid_t postmaster = holder.AwaitPostmaster();
+  kill(postmaster, SIGSTOP);
+  holder.Kill();
+  std::stop_source stop;
+  PrivatePostgresOptions options = Options();
+  options.old_server_limit = std::chrono::minutes(10);
+  options.stop = stop.get_token();
+  auto start = std::async(std::launch::async, [&] { return PrivatePostgres::Start(options); });
+  // The lock is its own by then.
+  ASSERT_TRUE(Eventually([&] { return LockHolder() == getpid(); }));
+  stop.request_stop();
+  EXPECT_EQ(start.get().status().code(), StatusCode::kCancelled);
+  kill(postmaster, SIGCONT);
+}
+
+TEST_F(PrivatePostgresTest, AStartIsCalledOffWhileTheServerComesUp) {
+  fs::create_directory(data_dir_);
+  Supervisor supervisor({.command = {{"/bin/sleep", "600"}, account_},
+                         .ping_url = SocketUrl(data_dir_, "nobody", "none"),
+                         .log_path = data_dir_ + "/log"});
+  auto start = std::async(std::launch::async, [&] { return supervisor.Start(); });
+  ASSERT_TRUE(Eventually([&] { return supervisor.pid() != 0; }));
+  supervisor.CallOffStart();
+  EXPECT_EQ(start.get().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(supervisor.pid(), 0);
+}
+
+TEST_F(PrivatePostgresTest, ASilentServerIsKilledSoonAfterTheDeadlineOfAStop) {
+  CopyCluster();
+  auto postgres = StartOrFail(Options());
+  ASSERT_NE(postgres, nullptr);
+  const pid_t postmaster = postgres->postmaster_pid();
+  kill(postmaster, SIGSTOP);
+  EXPECT_EQ(postgres->Stop(/*immediate=*/false, std::chrono::steady_clock::now()).code(),
+            StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(IsAlive(postmaster));
   EXPECT_NE(StartOrFail(Options()), nullptr);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stop_token>
 
 #include "services/platform/grpc/error_exit.h"
 #include "tests/support/echo_server.h"
@@ -14,6 +15,13 @@ namespace {
 
 std::string InFlight(const std::string& method) {
   return "winnow_rpc_in_flight{method=\"winnow.test.v1.EchoService/" + method + "\"}";
+}
+
+Deadline In(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+bool EndCalls(EchoServer& server) {
+  server.server().AnnounceEnd();
+  return server.server().Drain(In(std::chrono::minutes(1)));
 }
 
 Reason ReasonOfEnd(const grpc::Status& status) {
@@ -35,7 +43,7 @@ TEST(Drain, LetsACallInFlightEndAndRefusesNewOnes) {
     return stub->Say(ContextOf().get(), {}, &response);
   });
   ASSERT_TRUE(Eventually([&] { return gate.Waiting() == 1; }));
-  auto drained = std::async(std::launch::async, [&] { return server.server().Drain(); });
+  auto drained = std::async(std::launch::async, [&] { return EndCalls(server); });
   EXPECT_TRUE(Eventually([&] { return CheckHealth(channel, "") == Serving::kNo; }));
   EXPECT_EQ(CheckHealth(channel, kEchoServiceName), Serving::kNo);
   grpc::Status refused;
@@ -90,7 +98,7 @@ TEST(Drain, EndsWatchesLongPollsAndIngestStreams) {
     return subscribers.size() == 1 && parked.size() == 1;
   }));
 
-  EXPECT_TRUE(server.server().Drain());
+  EXPECT_TRUE(EndCalls(server));
   EXPECT_EQ(ReasonOfEnd(watch->Finish()), Reason::kShuttingDown);
   EXPECT_EQ(ReasonOfEnd(poll.get()), Reason::kShuttingDown);
   EXPECT_FALSE(ingest->Read(&taken));
@@ -113,7 +121,7 @@ TEST(Drain, AnswersWhatAnIngestStreamHasTakenIn) {
   const auto stream = server.stub().Take(context.get());
   ASSERT_TRUE(stream->Write(echo::TakeRequest()));
   ASSERT_TRUE(Eventually([&] { return gate.Waiting() == 1; }));
-  auto drained = std::async(std::launch::async, [&] { return server.server().Drain(); });
+  auto drained = std::async(std::launch::async, [&] { return EndCalls(server); });
   // In flight until it is answered.
   EXPECT_EQ(server.Sample(InFlight("Take")), 1);
   gate.Open();
@@ -126,7 +134,6 @@ TEST(Drain, AnswersWhatAnIngestStreamHasTakenIn) {
 
 TEST(Drain, GivesUpAtItsTimeoutAndCutsWhatIsLeft) {
   EchoOptions options;
-  options.config.mutable_calls()->mutable_drain_timeout()->set_nanos(50'000'000);
   options.server.cut_after = std::chrono::milliseconds(50);
   options.handlers.say = [](const rpc::CallContext& call, const auto&) {
     EXPECT_TRUE(Eventually([&] { return call.cancelled(); }));
@@ -138,7 +145,7 @@ TEST(Drain, GivesUpAtItsTimeoutAndCutsWhatIsLeft) {
     return server.stub().Say(ContextOf().get(), {}, &response);
   });
   ASSERT_TRUE(Eventually([&] { return server.Sample(InFlight("Say")) == 1; }));
-  EXPECT_FALSE(server.server().Drain());
+  EXPECT_FALSE(server.server().Drain(In(std::chrono::milliseconds(50))));
   server.server().Shutdown();
   EXPECT_FALSE(in_flight.get().ok());
 }
@@ -149,12 +156,15 @@ TEST(Drain, KeepsServingDuringItsDelayUnlessHurried) {
   EchoServer server(std::move(options));
   const auto channel = server.NewTcpChannel();
   const auto stub = echo::EchoService::NewStub(channel);
-  auto drained = std::async(std::launch::async, [&] { return server.server().Drain(); });
+  std::stop_source hurry;
+  auto announced =
+      std::async(std::launch::async, [&] { server.server().AnnounceEnd(hurry.get_token()); });
   ASSERT_TRUE(Eventually([&] { return CheckHealth(channel, "") == Serving::kNo; }));
   echo::SayResponse response;
   EXPECT_TRUE(stub->Say(ContextOf().get(), {}, &response).ok());
-  server.server().HurryDrain();
-  EXPECT_TRUE(drained.get());
+  hurry.request_stop();
+  announced.get();
+  EXPECT_TRUE(server.server().Drain(In(std::chrono::minutes(1))));
   EXPECT_FALSE(stub->Say(ContextOf().get(), {}, &response).ok());
 }
 

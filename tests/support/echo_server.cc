@@ -11,9 +11,6 @@ namespace winnow::test {
 EchoServer::EchoServer(EchoOptions options) : options_(std::move(options)) {
   config::v1::Config& config = options_.config;
   if (config.listen().empty()) config.set_listen("127.0.0.1:0");
-  if (!config.calls().has_drain_timeout()) {
-    config.mutable_calls()->mutable_drain_timeout()->set_seconds(60);
-  }
   runtime_ = std::make_unique<rpc::Runtime>(options_.runtime, metrics_);
   target_ = MakeEchoTarget(*runtime_, options_.handlers);
   target_.probes = options_.probes;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,10 +34,25 @@ class Database:
     def drop(self) -> None:
         Database(self.sockets, "postgres").run(f'DROP DATABASE "{self.name}" WITH (FORCE)')
 
-    def run(self, statement: str) -> str:
+    def _psql(self) -> list[str]:
         command = ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", str(self.sockets), "-U", USER]
+        return [*command, "-d", self.name, "-At"]
+
+    @contextlib.contextmanager
+    def holding(self, statement: str) -> Iterator[None]:
+        """Has run the statement on a connection that stays until the block ends."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen(self._psql(), stdin=pipe, stdout=pipe, text=True) as session:
+            assert session.stdin is not None
+            assert session.stdout is not None
+            session.stdin.write(f"{statement};\n\\echo held\n")
+            session.stdin.flush()
+            assert any(line == "held\n" for line in session.stdout), "psql ended"
+            yield  # closing its input ends it
+
+    def run(self, statement: str) -> str:
         done = subprocess.run(
-            [*command, "-d", self.name, "-At", "-c", statement],
+            [*self._psql(), "-c", statement],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -15,7 +15,6 @@ config::v1::Config TestConfig() {
   config::v1::Config config;
   FillDefaults(config, CountCpus());
   config.set_listen("127.0.0.1:0");
-  config.mutable_calls()->mutable_drain_timeout()->set_seconds(kStopTime.count());
   return config;
 }
 
@@ -78,7 +77,8 @@ void TestPlatform::Serve(std::vector<rpc::Target> targets, bool with_events) {
 
 void TestPlatform::Stop() {
   if (server_ != nullptr) {
-    EXPECT_TRUE(server_->Drain());
+    server_->AnnounceEnd();
+    EXPECT_TRUE(server_->Drain(std::chrono::steady_clock::now() + kStopTime));
   }
   transport_.Stop(std::chrono::steady_clock::now() + kStopTime);
   for (auto target = targets_.rbegin(); target != targets_.rend(); ++target) target->stop();

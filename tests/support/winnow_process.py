@@ -193,6 +193,10 @@ def postmaster_pid(server: Server) -> int | None:
     return None
 
 
+def children_of(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def is_running(pid: int) -> bool:
     """Also where nobody takes notice of the end of orphans, which stay as zombies."""
     try:

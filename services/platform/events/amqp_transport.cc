@@ -95,7 +95,7 @@ void AmqpTransport::Stop(Deadline deadline) {
   state_->Flush(deadline);
   state_->publisher.Stop();
   for (auto& [schema, relay] : state_->relays) {
-    const Status released = relay->Release();
+    const Status released = relay->Release(deadline);
     if (!released.ok()) {
       log::Warn("outbox lease is not given back; it ends by itself",
                 {{"schema", schema}, {"error", Message(released)}});

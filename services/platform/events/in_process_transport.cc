@@ -207,7 +207,7 @@ void InProcessTransport::Stop(Deadline deadline) {
   state_->Flush(deadline);
   state_->EachQueue([](ConsumerQueue& queue) { queue.Stop(); });
   for (auto& [schema, relay] : state_->relays) {
-    const Status released = relay->Release();
+    const Status released = relay->Release(deadline);
     if (!released.ok()) {
       log::Warn("outbox lease is not given back; it ends by itself",
                 {{"schema", schema}, {"error", Message(released)}});

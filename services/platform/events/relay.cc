@@ -14,6 +14,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kStatementTime{10};
+constexpr std::chrono::milliseconds kLeastReleaseTime{500};
 constexpr std::chrono::seconds kMeasureInterval{5};
 constexpr std::chrono::milliseconds kMaxPause{5'000};
 constexpr int kMaxCounted = 100'000;
@@ -121,7 +122,7 @@ void Relay::Record(const Status& status) {
 
 StatusOr<size_t> Relay::Step() {
   WINNOW_RETURN_IF_ERROR(Measure());
-  WINNOW_RETURN_IF_ERROR(RemoveSettled());
+  WINNOW_RETURN_IF_ERROR(RemoveSettled(StatementDeadline()));
   WINNOW_ASSIGN_OR_RETURN(const bool held, HoldLease());
   const size_t room = kMaxInFlight - std::min(kMaxInFlight, in_flight_.size());
   if (!held || room == 0) return size_t{0};
@@ -146,7 +147,7 @@ StatusOr<bool> Relay::HoldLease() {
   return held;
 }
 
-Status Relay::RemoveSettled() {
+Status Relay::RemoveSettled(Deadline deadline) {
   std::vector<Settled> settled;
   {
     const std::lock_guard lock(mutex_);
@@ -171,8 +172,7 @@ Status Relay::RemoveSettled() {
     session.Execute(sql_.remove, ToMultirange(ids));
     return OkStatus();
   };
-  const Status status =
-      any_dead ? pool_.Write(StatementDeadline(), remove) : pool_.Read(StatementDeadline(), remove);
+  const Status status = any_dead ? pool_.Write(deadline, remove) : pool_.Read(deadline, remove);
   if (status.ok()) {
     for (const Settled& row : settled) in_flight_.erase(row.id);
   } else {
@@ -209,10 +209,12 @@ Status Relay::Measure() {
   });
 }
 
-Status Relay::Release() {
-  WINNOW_RETURN_IF_ERROR(RemoveSettled());
+Status Relay::Release(Deadline deadline) {
+  deadline =
+      std::min(std::max(deadline, steady_clock::now() + kLeastReleaseTime), StatementDeadline());
+  WINNOW_RETURN_IF_ERROR(RemoveSettled(deadline));
   lease_until_ = Deadline{};
-  return pool_.Write(StatementDeadline(), [&](pg::Session& session) {
+  return pool_.Write(deadline, [&](pg::Session& session) {
     session.Execute(sql_.release, holder_);
     return OkStatus();
   });

@@ -64,8 +64,9 @@ class Relay {
   // Removes what is settled, reads and hands over what has room; how many rows that was. Called by
   // the relay's thread, and after Halt by others.
   StatusOr<size_t> Step();
-  // After Halt: removes what is settled and lets another process have the lease.
-  Status Release();
+  // After Halt: removes what is settled and lets another process have the lease, by `deadline` (or
+  // half a second, if that is later). Otherwise the lease ends by itself.
+  Status Release(Deadline deadline);
   // How the last step ended.
   Status health() const;
 
@@ -73,7 +74,7 @@ class Relay {
   void Run();
   void Record(const Status& status);
   StatusOr<bool> HoldLease();
-  Status RemoveSettled();
+  Status RemoveSettled(Deadline deadline);
   StatusOr<std::vector<OutboxRow>> Read(size_t limit);
   Status Measure();
 

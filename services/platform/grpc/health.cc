@@ -46,9 +46,10 @@ bool Health::AskAll() {
   return all;
 }
 
-bool Health::AwaitServing(Deadline deadline) {
+bool Health::AwaitServing(Deadline deadline, const std::stop_token& stop) {
   while (!AskAll()) {
     const auto now = std::chrono::steady_clock::now();
+    if (stop.stop_requested()) return false;
     std::unique_lock lock(mutex_);
     if (now >= deadline || wake_.wait_for(lock, kAskAgain, [this] { return ending_; }))
       return false;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,8 +26,9 @@ class Health {
          std::chrono::milliseconds interval, Metrics& metrics);
   ~Health() { EndServing(); }
 
-  // Asks again and again, until all targets can do their job or the deadline; whether they can.
-  bool AwaitServing(Deadline deadline);
+  // Asks again and again, until all targets can do their job, the deadline, or `stop`; whether they
+  // can.
+  bool AwaitServing(Deadline deadline, const std::stop_token& stop);
 
   // NOT_SERVING for all, for good.
   void EndServing();

@@ -6,6 +6,8 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "services/platform/grpc/bind_error.h"
@@ -73,7 +75,6 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const config::v1::Config& config
   InitPlugins();
   std::unique_ptr<Server> server(new Server(runtime, options));
   WINNOW_ASSIGN_OR_RETURN(server->drain_delay_, ToMilliseconds(config.calls().drain_delay()));
-  WINNOW_ASSIGN_OR_RETURN(server->drain_timeout_, ToMilliseconds(config.calls().drain_timeout()));
   WINNOW_RETURN_IF_ERROR(server->Listen(config, targets));
   auto* health_service = server->server_->GetHealthCheckService();
   if (health_service == nullptr) return Internal("the gRPC server has no health service");
@@ -107,24 +108,18 @@ std::shared_ptr<grpc::Channel> Server::InProcessChannel() const {
   return server_->InProcessChannel(arguments);
 }
 
-bool Server::Drain() {
+void Server::AnnounceEnd(const std::stop_token& hurry) {
   health_->EndServing();
-  {
-    std::unique_lock lock(mutex_);
-    hurry_wake_.wait_for(lock, drain_delay_, [this] { return hurry_; });
-  }
-  const bool drained = runtime_.Drain(std::chrono::steady_clock::now() + drain_timeout_);
-  if (!drained) {
-    log::Warn("calls were still in flight when the drain timed out",
-              {{"drain_timeout_ms", static_cast<int64_t>(drain_timeout_.count())}});
-  }
-  return drained;
+  std::mutex mutex;
+  std::condition_variable_any hurried;
+  std::unique_lock lock(mutex);
+  hurried.wait_for(lock, hurry, drain_delay_, [] { return false; });
 }
 
-void Server::HurryDrain() {
-  const std::lock_guard lock(mutex_);
-  hurry_ = true;
-  hurry_wake_.notify_all();
+bool Server::Drain(Deadline deadline) {
+  const bool drained = runtime_.Drain(deadline);
+  if (!drained) log::Warn("calls were still in flight when the drain timed out");
+  return drained;
 }
 
 void Server::Shutdown() {

@@ -4,10 +4,9 @@
 #include <grpcpp/server.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "services/platform/grpc/health.h"
@@ -21,12 +20,12 @@ namespace winnow::rpc {
 struct ServerOptions {
   std::chrono::milliseconds probe_interval{2'000};
   // To cut what is left after the drain.
-  std::chrono::milliseconds cut_after{1'000};
+  std::chrono::milliseconds cut_after{250};
 };
 
 // The gRPC port of a process: its targets, health, reflection and channelz. Used by main, in this
-// order: Start; each target's start; AwaitServing; ...; Drain; flush the outbox; each target's
-// stop; Shutdown.
+// order: Start; each target's start; AwaitServing; ...; AnnounceEnd; Drain; flush the outbox; each
+// target's stop; Shutdown.
 class Server {
  public:
   // From a config whose defaults are filled in. Errors name the setting: an address that is taken
@@ -43,15 +42,17 @@ class Server {
   // For peers of this process (Peers::Make).
   std::shared_ptr<grpc::Channel> InProcessChannel() const;
 
-  // Until health says SERVING of every target, or the deadline. Whether it does.
-  bool AwaitServing(Deadline deadline) { return health_->AwaitServing(deadline); }
+  // Until health says SERVING of every target, the deadline, or `stop`. Whether it does.
+  bool AwaitServing(Deadline deadline, const std::stop_token& stop = {}) {
+    return health_->AwaitServing(deadline, stop);
+  }
 
-  // Health says NOT_SERVING, callers get drain_delay to notice, then calls from outside are refused
-  // with UNAVAILABLE, streams and long polls end with it, and calls in flight get drain_timeout to
-  // end. In-process peers are served on. Whether all ended in time.
-  bool Drain();
-  // Cuts the drain's delay short: a second SIGTERM. Any thread.
-  void HurryDrain();
+  // Health says NOT_SERVING, and callers get drain_delay to notice, unless `hurry` comes first.
+  void AnnounceEnd(const std::stop_token& hurry = {});
+  // From now on calls from outside are refused with UNAVAILABLE, streams and long polls end with
+  // it, and calls in flight may go on until `deadline`. In-process peers are served on. Whether all
+  // ended in time.
+  bool Drain(Deadline deadline);
   // Ends the server; what is in flight is cancelled after `cut_after`.
   void Shutdown();
 
@@ -64,10 +65,6 @@ class Server {
   std::string address_;
   int port_ = 0;
   std::chrono::milliseconds drain_delay_{0};
-  std::chrono::milliseconds drain_timeout_{0};
-  std::mutex mutex_;
-  std::condition_variable hurry_wake_;
-  bool hurry_ = false;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Health> health_;  // after the server, whose health service it uses
 };

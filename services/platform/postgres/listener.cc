@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <pqxx/notification>
 
 #include "services/platform/log.h"
+#include "services/platform/postgres/connecting.h"
 #include "services/platform/postgres/socket_limit.h"
 
 namespace winnow::pg {
@@ -35,6 +37,7 @@ Listener::Listener(ConnectionSettings settings)
 }
 
 Listener::~Listener() {
+  stop_.request_stop();
   eventfd_write(stop_event_.get(), 1);
   thread_.join();
 }
@@ -67,13 +70,17 @@ void Listener::Loop() {
 
 // Returns when the listener is to end, and throws when the connection is lost.
 void Listener::ListenUntilLost() {
-  Connection connection(settings_);
-  std::optional<SocketLimit> limit(std::in_place, connection.socket(), kSetupLimit);
-  Receiver receiver(connection.driver(), [this](const std::string& payload) { WakeFor(payload); });
+  const auto connection = ConnectUnlessStopped(settings_, stop_.get_token());
+  if (!connection) return;
+  const int socket = connection->socket();
+  std::optional<SocketLimit> limit(std::in_place, socket, kSetupLimit);
+  // A server that falls silent now holds no stop up.
+  const std::stop_callback cut(stop_.get_token(), [socket] { shutdown(socket, SHUT_RDWR); });
+  Receiver receiver(connection->driver(), [this](const std::string& payload) { WakeFor(payload); });
   limit.reset();
   listening_ = true;
   WakeAll();
-  while (Wait(connection.socket(), -1)) connection.driver().get_notifs();
+  while (Wait(socket, -1)) connection->driver().get_notifs();
 }
 
 bool Listener::Wait(int socket, int timeout_ms) const {

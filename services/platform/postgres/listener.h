@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -45,7 +46,8 @@ class Listener {
   bool Wait(int socket, int timeout_ms) const;
 
   const ConnectionSettings settings_;
-  Fd stop_event_;
+  std::stop_source stop_;
+  Fd stop_event_;  // the same for poll()
   std::atomic<bool> listening_ = false;
   std::mutex mutex_;
   std::map<int64_t, Subscription> subscriptions_;

@@ -63,4 +63,6 @@ Status Pool::Check() {
   return status.code() == StatusCode::kResourceExhausted ? OkStatus() : status;
 }
 
+void Pool::EndBy(Deadline deadline) { state_->EndBy(deadline); }
+
 }  // namespace winnow::pg

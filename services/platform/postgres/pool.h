@@ -57,6 +57,11 @@ class Pool {
   // probe, which a busy pool does not fail.
   Status Check();
 
+  // For a process that ends: at `deadline` (the earliest that was said) statements that run are
+  // cut, and those who wait for a connection go away; from then on everything is UNAVAILABLE
+  // (SHUTTING_DOWN). Any thread.
+  void EndBy(Deadline deadline);
+
   // For the other parts of platform/postgres.
   PoolState& state() { return *state_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "services/platform/log.h"
+#include "services/platform/postgres/connecting.h"
 #include "services/platform/postgres/errors.h"
 
 namespace winnow::pg {
@@ -20,13 +21,15 @@ constexpr milliseconds kGraceBeforeCut(1000);  // statement_timeout comes first
 constexpr milliseconds kRecent(1000);
 constexpr Deadline kForever = Deadline::max();
 
+Status Ended() { return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter); }
+
 }  // namespace
 
 Lease::~Lease() {
   if (connection_) pool_->Return(std::move(connection_), lost_);
 }
 
-bool Lease::cut() const { return pool_->WasCut(connection_.get()); }
+Status Lease::cut() const { return pool_->CutOf(connection_.get()); }
 
 PoolState::PoolState(PoolOptions options, Metrics& metrics)
     : options_(std::move(options)),
@@ -55,9 +58,10 @@ PoolState::~PoolState() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  stop_.request_stop();
   idle_changed_.notify_all();
   work_changed_.notify_all();
-  stop_changed_.notify_all();
+  end_changed_.notify_all();
   maintainer_.join();
   watchdog_.join();
 }
@@ -89,15 +93,17 @@ StatusOr<Lease> PoolState::Acquire(Deadline deadline) {
   ++waiters_;
   std::unique_ptr<Connection> taken;
   bool timed_out = false;
-  while (!stopping_ && !timed_out && (taken = TakeIdle(stale)) == nullptr) {
+  const auto ended = [this] { return stopping_ || steady_clock::now() >= end_by_; };
+  while (!ended() && !timed_out && (taken = TakeIdle(stale)) == nullptr) {
     if (open_ == 0 && away_) break;
     work_changed_.notify_one();
-    timed_out = idle_changed_.wait_until(lock, deadline) == std::cv_status::timeout;
+    const Deadline until = std::min(deadline, end_by_);  // which EndBy() may bring forward
+    timed_out = idle_changed_.wait_until(lock, until) == std::cv_status::timeout;
   }
-  if (!taken && timed_out) taken = TakeIdle(stale);
+  if (!taken && timed_out && !ended()) taken = TakeIdle(stale);
   --waiters_;
   if (!taken) {
-    if (stopping_) return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter);
+    if (ended()) return Ended();
     // A pool that could not grow in time is not in full use: PostgreSQL did not let it.
     if (open_ < options_.connections) return Away();
     return Overloaded("every PostgreSQL connection of the pool `" + options_.name + "` is in use",
@@ -135,10 +141,23 @@ void PoolState::Return(std::unique_ptr<Connection> connection, bool lost) {
   idle_changed_.notify_one();
 }
 
-bool PoolState::WasCut(const Connection* connection) const {
+Status PoolState::CutOf(const Connection* connection) const {
   std::lock_guard lock(mutex_);
-  return std::any_of(loans_.begin(), loans_.end(),
-                     [&](const Loan& loan) { return loan.connection == connection && loan.cut; });
+  const bool cut = std::any_of(loans_.begin(), loans_.end(), [&](const Loan& loan) {
+    return loan.connection == connection && loan.cut;
+  });
+  if (!cut) return OkStatus();
+  return steady_clock::now() >= end_by_ ? Ended()
+                                        : DeadlineExceeded("PostgreSQL did not answer in time");
+}
+
+void PoolState::EndBy(Deadline deadline) {
+  {
+    std::lock_guard lock(mutex_);
+    end_by_ = std::min(end_by_, deadline);
+  }
+  idle_changed_.notify_all();
+  end_changed_.notify_all();
 }
 
 bool PoolState::NeedsConnection() const {
@@ -160,13 +179,14 @@ void PoolState::Connect(std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<Connection> made;
   std::string failure;
   try {
-    made = std::make_unique<Connection>(settings_);
-    connects_.Increment();
+    made = ConnectUnlessStopped(settings_, stop_.get_token());
+    if (made) connects_.Increment();
   } catch (const std::exception& e) {
     failure = e.what();
     failed_connects_.Increment();
   }
   lock.lock();
+  if (stopping_) return;
   if (!made) {
     if (!away_)
       log::Warn("cannot connect to PostgreSQL", {{"pool", options_.name}, {"why", failure}});
@@ -185,16 +205,25 @@ void PoolState::Connect(std::unique_lock<std::mutex>& lock) {
 void PoolState::WatchLoop() {
   std::unique_lock lock(mutex_);
   // Not woken by loans: that would cost every statement a wake-up.
-  while (!stop_changed_.wait_for(lock, kWatchInterval, [this] { return stopping_; })) {
+  while (!stopping_) {
+    CutLate();
     const auto now = steady_clock::now();
-    for (Loan& loan : loans_) {
-      if (loan.cut || now < loan.cut_after) continue;
-      // The statement that waits on it ends with an error. The socket is closed by its owner, who
-      // first takes it off the list.
-      loan.cut = true;
-      shutdown(loan.socket, SHUT_RDWR);
-      log::Warn("PostgreSQL did not answer in time: connection cut", {{"pool", options_.name}});
-    }
+    const Deadline next = now + kWatchInterval;
+    end_changed_.wait_until(lock, end_by_ > now ? std::min(next, end_by_) : next);
+  }
+}
+
+void PoolState::CutLate() {
+  const auto now = steady_clock::now();
+  for (Loan& loan : loans_) {
+    if (loan.cut || now < std::min(loan.cut_after, end_by_)) continue;
+    // The statement that waits on it ends with an error. The socket is closed by its owner, who
+    // first takes it off the list.
+    loan.cut = true;
+    shutdown(loan.socket, SHUT_RDWR);
+    log::Warn(now < end_by_ ? "PostgreSQL did not answer in time: connection cut"
+                            : "the process ends: a statement that still ran is cut off",
+              {{"pool", options_.name}});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,8 +31,9 @@ class Lease {
 
   Connection& connection() { return *connection_; }
   void MarkLost() { lost_ = true; }
-  // The watchdog cut it off, because the server did not answer by the deadline.
-  bool cut() const;
+  // OK unless the watchdog cut it off: the server did not answer by the deadline, or the pool
+  // ended.
+  Status cut() const;
 
  private:
   PoolState* pool_;
@@ -57,6 +59,9 @@ class PoolState {
   // True when one was within the last second.
   bool AnsweredJustNow() const;
 
+  // As Pool::EndBy.
+  void EndBy(Deadline deadline);
+
   // Wakes that come by NOTIFY; made at first use. Null where a pooler makes LISTEN impossible.
   Listener* listener();
 
@@ -70,12 +75,13 @@ class PoolState {
   };
 
   void Return(std::unique_ptr<Connection> connection, bool lost);
-  bool WasCut(const Connection* connection) const;
+  Status CutOf(const Connection* connection) const;
   std::unique_ptr<Connection> TakeIdle(std::vector<std::unique_ptr<Connection>>& stale);
   void MaintainLoop();
   bool NeedsConnection() const;
   void Connect(std::unique_lock<std::mutex>& lock);
   void WatchLoop();
+  void CutLate();
   void AddGauges();
 
   const PoolOptions options_;
@@ -89,13 +95,15 @@ class PoolState {
   mutable std::mutex mutex_;
   std::condition_variable idle_changed_;
   std::condition_variable work_changed_;           // for the maintainer
-  std::condition_variable stop_changed_;           // for the watchdog
+  std::condition_variable end_changed_;            // for the watchdog
   std::vector<std::unique_ptr<Connection>> idle_;  // the last one used first
   std::list<Loan> loans_;
   int open_ = 0;       // idle and on loan
   int waiters_ = 0;    // callers in Acquire
   bool away_ = false;  // the last attempt to connect failed
   bool stopping_ = false;
+  Deadline end_by_ = Deadline::max();
+  std::stop_source stop_;  // for what may be in the middle of a connect
   std::chrono::milliseconds backoff_;
   std::atomic<Deadline::rep> last_answer_{0};
   std::once_flag listener_once_;

@@ -81,7 +81,8 @@ StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
   WINNOW_ASSIGN_OR_RETURN(self->data_dir_, PrepareDataDir(wanted_dir, account));
   const std::string& data_dir = self->data_dir_;
   const std::string cluster_dir = data_dir + "/pg";
-  WINNOW_ASSIGN_OR_RETURN(DataDirLocks locks, LockDataDir(data_dir, options.old_server_limit));
+  WINNOW_ASSIGN_OR_RETURN(DataDirLocks locks,
+                          LockDataDir(data_dir, options.old_server_limit, options.stop));
   self->locks_ = std::make_unique<DataDirLocks>(std::move(locks));
   const int lock_fd = self->locks_->server.get();
 
@@ -90,7 +91,8 @@ StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
   WINNOW_ASSIGN_OR_RETURN(const Programs programs,
                           ChoosePrograms(FindPrograms(search, account), major, data_dir));
   if (!major) {
-    WINNOW_RETURN_IF_ERROR(InitCluster(data_dir, programs, account, lock_fd, options.durable));
+    WINNOW_RETURN_IF_ERROR(
+        InitCluster(data_dir, programs, account, lock_fd, options.durable, options.stop));
   }
   WINNOW_RETURN_IF_ERROR(CheckNobodyBlocksTheStart(cluster_dir, account));
 
@@ -104,6 +106,8 @@ StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
                                                     Settings(self->socket_dir_, options), lock_fd),
                        .ping_url = self->UrlOf("postgres") + "&connect_timeout=5",
                        .log_path = log_path});
+  const std::stop_callback called_off(
+      options.stop, [supervisor = self->supervisor_.get()] { supervisor->CallOffStart(); });
   WINNOW_RETURN_IF_ERROR(self->supervisor_->Start());
   WINNOW_RETURN_IF_ERROR(CreateDatabase(self->UrlOf("postgres"), kDatabase));
   log::Info("private PostgreSQL runs", {{"version", programs.major},
@@ -124,10 +128,10 @@ Status PrivatePostgres::Check() const { return supervisor_->health(); }
 int PrivatePostgres::restarts() const { return supervisor_->restarts(); }
 pid_t PrivatePostgres::postmaster_pid() const { return supervisor_->pid(); }
 
-Status PrivatePostgres::Stop(bool immediate) {
+Status PrivatePostgres::Stop(bool immediate, Deadline deadline) {
   if (!supervisor_) return OkStatus();
-  Status stopped =
-      supervisor_->Stop(immediate ? Supervisor::StopMode::kImmediate : Supervisor::StopMode::kFast);
+  using Mode = Supervisor::StopMode;
+  Status stopped = supervisor_->Stop(immediate ? Mode::kImmediate : Mode::kFast, deadline);
   if (!socket_dir_.starts_with(data_dir_)) rmdir(socket_dir_.c_str());
   locks_.reset();  // the backends' own copies keep the directory locked while any is left
   return stopped;

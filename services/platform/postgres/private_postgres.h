@@ -5,8 +5,10 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
+#include "services/platform/clock.h"
 #include "services/platform/status.h"
 
 // A PostgreSQL of Winnow's own, for a first run that sets up nothing (`postgres-private:`): made,
@@ -28,6 +30,8 @@ struct PrivatePostgresOptions {
   int max_connections = 100;
   // False for tests: nothing is synced, a crash of the machine may lose everything.
   bool durable = true;
+  // Calls a start off, whatever it waits for: it ends with an error and leaves nothing running.
+  std::stop_token stop{};
 };
 
 class PrivatePostgres {
@@ -50,8 +54,8 @@ class PrivatePostgres {
   const std::string& data_dir() const { return data_dir_; }
 
   // Ends the server and waits for it; close the pools before. `immediate` skips the clean
-  // shutdown.
-  Status Stop(bool immediate = false);
+  // shutdown, which has ended by `deadline`, or is cut short.
+  Status Stop(bool immediate = false, Deadline deadline = Deadline::max());
 
  private:
   PrivatePostgres();

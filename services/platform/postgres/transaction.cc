@@ -7,9 +7,7 @@ namespace winnow::pg {
 Failure Classify(Lease& lease, const std::string& statement) {
   Failure failure = ClassifyCurrentException(statement);
   if (!lease.connection().is_open()) failure.connection_lost = true;
-  if (lease.cut()) {
-    failure = {DeadlineExceeded("PostgreSQL did not answer in time"), /*connection_lost=*/true};
-  }
+  if (const Status cut = lease.cut(); !cut.ok()) failure = {cut, /*connection_lost=*/true};
   if (failure.connection_lost) lease.MarkLost();
   return failure;
 }

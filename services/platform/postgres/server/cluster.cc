@@ -32,7 +32,7 @@ StatusOr<std::optional<int>> ClusterMajor(const std::string& data_dir) {
 }
 
 Status InitCluster(const std::string& data_dir, const Programs& programs, const Account& account,
-                   int lock_fd, bool durable) {
+                   int lock_fd, bool durable, const std::stop_token& stop) {
   const std::string unfinished = data_dir + "/pg.tmp";
   std::error_code error;
   fs::remove_all(unfinished, error);  // of an initdb that was killed; the lock says it is gone
@@ -45,7 +45,7 @@ Status InitCluster(const std::string& data_dir, const Programs& programs, const 
   if (!durable) initdb.argv.push_back("--no-sync");
   initdb.keep_fd = lock_fd;
   initdb.own_session = true;
-  WINNOW_ASSIGN_OR_RETURN(Finished finished, Run(std::move(initdb), kInitdbLimit));
+  WINNOW_ASSIGN_OR_RETURN(Finished finished, Run(std::move(initdb), kInitdbLimit, stop));
   if (finished.exit_code != 0) {
     return FailedPrecondition("initdb failed in " + unfinished + " (exit status " +
                               std::to_string(finished.exit_code) + "): " + finished.output);

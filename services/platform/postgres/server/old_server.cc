@@ -80,7 +80,8 @@ Status StillRunning(const std::string& data_dir) {
                             "/pg.lock` shows, then start again");
 }
 
-StatusOr<Fd> WaitForServerLock(const std::string& data_dir, std::chrono::milliseconds limit) {
+StatusOr<Fd> WaitForServerLock(const std::string& data_dir, std::chrono::milliseconds limit,
+                               const std::stop_token& stop) {
   const auto start = steady_clock::now();
   bool asked = false;
   bool pressed = false;
@@ -90,6 +91,7 @@ StatusOr<Fd> WaitForServerLock(const std::string& data_dir, std::chrono::millise
     // INT ends it by a clean shutdown, QUIT by one that leaves recovery to the next start.
     if (!asked) TellOldServerToEnd(data_dir, SIGINT);
     asked = true;
+    if (stop.stop_requested()) return Status(StatusCode::kCancelled, "stopped");
     const auto waited = steady_clock::now() - start;
     if (waited > limit) return StillRunning(data_dir);
     if (waited > limit / 2 && !pressed) {
@@ -120,7 +122,8 @@ Status Blocked(const std::string& cluster_dir, pid_t pid, const ProcessInfo& inf
 
 }  // namespace
 
-StatusOr<DataDirLocks> LockDataDir(const std::string& data_dir, std::chrono::milliseconds limit) {
+StatusOr<DataDirLocks> LockDataDir(const std::string& data_dir, std::chrono::milliseconds limit,
+                                   const std::stop_token& stop) {
   const std::string owner_path = data_dir + "/winnow.lock";
   WINNOW_ASSIGN_OR_RETURN(std::optional<Fd> owner, TryLock(owner_path));
   if (!owner) {
@@ -134,7 +137,7 @@ StatusOr<DataDirLocks> LockDataDir(const std::string& data_dir, std::chrono::mil
       pwrite(owner->get(), self.data(), self.size(), 0) != std::ssize(self)) {
     return FailedPrecondition("cannot write " + owner_path + ": is the disk full?");
   }
-  WINNOW_ASSIGN_OR_RETURN(Fd server, WaitForServerLock(data_dir, limit));
+  WINNOW_ASSIGN_OR_RETURN(Fd server, WaitForServerLock(data_dir, limit, stop));
   return DataDirLocks{std::move(*owner), std::move(server)};
 }
 

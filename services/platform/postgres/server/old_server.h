@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "services/platform/postgres/server/account.h"
@@ -21,8 +22,9 @@ struct DataDirLocks {
 };
 
 // Takes both. A live Winnow on the directory is an error at once; the PostgreSQL that a killed one
-// left behind is told to end and waited for until `limit`.
-StatusOr<DataDirLocks> LockDataDir(const std::string& data_dir, std::chrono::milliseconds limit);
+// left behind is told to end and waited for until `limit`. CANCELLED when `stop` comes first.
+StatusOr<DataDirLocks> LockDataDir(const std::string& data_dir, std::chrono::milliseconds limit,
+                                   const std::stop_token& stop = {});
 
 // With the locks held: is there a process, named by postmaster.pid, that keeps a new postmaster
 // from starting? Either a PostgreSQL that Winnow did not start, or a recycled process number. The

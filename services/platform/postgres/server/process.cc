@@ -124,12 +124,14 @@ Status ReadChildError(int fd, const std::string& program) {
                             strerror(failure.error));
 }
 
-StatusOr<int> WaitUntil(pid_t pid, std::chrono::steady_clock::time_point deadline) {
+StatusOr<int> WaitUntil(pid_t pid, std::chrono::steady_clock::time_point deadline,
+                        const std::stop_token& stop) {
   int wait_status = 0;
   while (true) {
     const pid_t reaped = waitpid(pid, &wait_status, WNOHANG);
     if (reaped == pid) return wait_status;
     if (reaped < 0 && errno != EINTR) return Internal(std::string("waitpid: ") + strerror(errno));
+    if (stop.stop_requested()) return Status(StatusCode::kCancelled, "stopped");
     if (std::chrono::steady_clock::now() >= deadline) return DeadlineExceeded("still running");
     std::this_thread::sleep_for(kPollInterval);
   }
@@ -172,16 +174,17 @@ StatusOr<pid_t> Spawn(const Command& command) {
   return pid;
 }
 
-StatusOr<Finished> Run(Command command, std::chrono::seconds limit) {
+StatusOr<Finished> Run(Command command, std::chrono::seconds limit, const std::stop_token& stop) {
   Fd output = Fd::AboveStandardStreams(memfd_create("winnow-output", MFD_CLOEXEC));
   if (!output.valid()) return Internal(std::string("memfd_create: ") + strerror(errno));
   command.output_fd = output.get();
   StatusOr<pid_t> pid = Spawn(command);
   if (!pid.ok()) return pid.status();
-  StatusOr<int> wait_status = WaitUntil(*pid, std::chrono::steady_clock::now() + limit);
+  StatusOr<int> wait_status = WaitUntil(*pid, std::chrono::steady_clock::now() + limit, stop);
   if (!wait_status.ok()) {
-    kill(*pid, SIGKILL);
+    kill(command.own_session ? -*pid : *pid, SIGKILL);
     Reap(*pid);
+    if (wait_status.status().code() == StatusCode::kCancelled) return wait_status.status();
     return DeadlineExceeded(command.argv[0] + " did not end within " +
                             std::to_string(limit.count()) + " s");
   }

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ struct Finished {
   std::string output;  // the last 4 KiB
 };
 
-// Runs it to its end; at the limit it is killed and DEADLINE_EXCEEDED is returned.
-StatusOr<Finished> Run(Command command, std::chrono::seconds limit);
+// Runs it to its end; at the limit it is killed and DEADLINE_EXCEEDED is returned, when `stop`
+// comes first CANCELLED. With a session of its own its children are killed with it.
+StatusOr<Finished> Run(Command command, std::chrono::seconds limit,
+                       const std::stop_token& stop = {});
 
 // Parent side of a child that is to be gone: waits, without any limit, and reaps it.
 void Reap(pid_t pid);

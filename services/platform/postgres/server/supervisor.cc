@@ -21,6 +21,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kPollInterval(10);
 constexpr seconds kFastStopLimit(60);
 constexpr seconds kImmediateStopLimit(20);
+// Of either kind when the deadline has passed.
+constexpr milliseconds kLeastStopLimit(300);
 constexpr milliseconds kRetryAfter(1000);
 
 Status Down(const std::string& why) {
@@ -135,26 +137,34 @@ void Supervisor::Signal(int signal_number) {
   if (pid_ > 0) kill(pid_, signal_number);
 }
 
-bool Supervisor::WaitForLoopEnd(seconds limit) {
+bool Supervisor::WaitForLoopEnd(Deadline deadline) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, [this] { return loop_ended_; });
+  return changed_.wait_until(lock, deadline, [this] { return loop_ended_; });
 }
 
-Status Supervisor::Stop(StopMode mode) {
-  if (!thread_.joinable()) return OkStatus();
+void Supervisor::CallOffStart() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
+}
+
+Status Supervisor::Stop(StopMode mode, Deadline deadline) {
+  if (!thread_.joinable()) return OkStatus();
+  CallOffStart();
+  const auto until = [deadline](seconds limit) {
+    const auto now = steady_clock::now();
+    return std::max(now + kLeastStopLimit, std::min(now + limit, deadline));
+  };
   bool ended = false;
   if (mode == StopMode::kFast) {
     Signal(SIGINT);
-    ended = WaitForLoopEnd(kFastStopLimit);
+    ended = WaitForLoopEnd(until(kFastStopLimit));
   }
   if (!ended) {
     Signal(SIGQUIT);
-    ended = WaitForLoopEnd(kImmediateStopLimit);
+    ended = WaitForLoopEnd(until(kImmediateStopLimit));
   }
   if (!ended) Signal(SIGKILL);
   thread_.join();

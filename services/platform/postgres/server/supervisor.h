@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "services/platform/clock.h"
 #include "services/platform/postgres/server/process.h"
 #include "services/platform/status.h"
 
@@ -35,11 +36,14 @@ class Supervisor {
 
   // Returns once connections are accepted, or why that did not happen: then nothing runs.
   Status Start();
+  // Ends a running Start(): what recovers goes on with it at the next one. Any thread.
+  void CallOffStart();
 
   // kFast rolls back what runs and shuts down cleanly; kImmediate leaves recovery to the next
-  // start. Returns when the postmaster is gone; an error when it had to be killed.
+  // start. Returns when the postmaster is gone; an error when it had to be killed. At `deadline`
+  // what is left of the patience with a server that does not end is under a second.
   enum class StopMode { kFast, kImmediate };
-  Status Stop(StopMode mode);
+  Status Stop(StopMode mode, Deadline deadline = Deadline::max());
 
   // OK while the server runs; else UNAVAILABLE with what happened.
   Status health() const;
@@ -53,7 +57,7 @@ class Supervisor {
   int WaitForEnd(pid_t pid);
   void SetPid(pid_t pid);
   bool PauseUnlessStopping(std::chrono::milliseconds pause);
-  bool WaitForLoopEnd(std::chrono::seconds limit);
+  bool WaitForLoopEnd(Deadline deadline);
   void Signal(int signal_number);
   std::string LogSince(long long offset) const;
 
