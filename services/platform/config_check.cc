@@ -24,6 +24,7 @@ using std::chrono::seconds;
 
 constexpr std::array<std::string_view, 5> kTargets = {"collector", "dedup", "newsfeed",
                                                       "classification", "polling"};
+constexpr int64_t kTebibyte = int64_t{1} << 40;
 constexpr std::string_view kPrivate = "postgres-private:";
 
 bool IsPostgresUrl(std::string_view url) {
@@ -290,6 +291,10 @@ class Checker {
     CheckDeadline(calls.default_deadline());
     CheckDuration("calls.drain_delay", calls.drain_delay(), seconds(0), minutes(1));
     CheckDuration("calls.drain_timeout", calls.drain_timeout(), seconds(0), minutes(10));
+    CheckRange("calls.transport_memory_bytes", calls.transport_memory_bytes(), 128 << 20,
+               kTebibyte);
+    CheckRange("calls.stream_memory_bytes", calls.stream_memory_bytes(), 1 << 20, kTebibyte);
+    CheckDuration("calls.ingest_idle_timeout", calls.ingest_idle_timeout(), seconds(1), hours(1));
   }
 
   // Under 20 ms every call would be refused for want of time.

@@ -69,6 +69,9 @@ void FillCalls(config::v1::Calls& calls, int cpus) {
   Default(*calls.mutable_default_deadline(), seconds(10));
   Default(*calls.mutable_drain_delay(), seconds(0));
   Default(*calls.mutable_drain_timeout(), seconds(10));
+  calls.set_transport_memory_bytes(Or(calls.transport_memory_bytes(), int64_t{512} << 20));
+  calls.set_stream_memory_bytes(Or(calls.stream_memory_bytes(), int64_t{128} << 20));
+  Default(*calls.mutable_ingest_idle_timeout(), seconds(30));
 }
 
 void FillDedup(config::v1::Dedup& dedup) {

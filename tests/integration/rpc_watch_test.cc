@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "services/platform/grpc/error_exit.h"
 #include "tests/support/echo_server.h"
@@ -35,6 +37,15 @@ class Subscribers {
     }));
     const std::lock_guard lock(mutex_);
     return all_.at(0);
+  }
+  // Those that were registered, once there are `count`.
+  std::vector<Subscriber> Take(size_t count) {
+    EXPECT_TRUE(Eventually([&] {
+      const std::lock_guard lock(mutex_);
+      return all_.size() == count;
+    }));
+    const std::lock_guard lock(mutex_);
+    return std::exchange(all_, {});
   }
   void Clear() {
     const std::lock_guard lock(mutex_);
@@ -145,6 +156,46 @@ TEST(Watch, IsBoundedByBytesToo) {
   while (subscriber.Send(Entry(sent, 1 << 20)) && sent < 500) ++sent;
   EXPECT_LT(sent, 100);
   context->TryCancel();
+}
+
+TEST(Watch, ManySlowReadersTakeNoMoreMemoryThanAllMayAndAQuickOneGoesOn) {
+  constexpr size_t kBudget = size_t{4} << 20;
+  constexpr size_t kSlow = 40;
+  Subscribers subscribers;
+  EchoOptions options;
+  options.runtime.stream_memory_bytes = kBudget;
+  options.runtime.slow_reader_grace = std::chrono::minutes(10);
+  options.handlers.watch = subscribers.Handler();
+  EchoServer server(std::move(options));
+  const auto stub = echo::EchoService::NewStub(server.NewTcpChannel());
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<echo::WatchResponse>>> slow;
+  for (size_t i = 0; i < kSlow; ++i) {
+    slow.push_back(stub->Watch(contexts.emplace_back(ContextOf()).get(), {}));
+  }
+  const std::vector<Subscriber> watched = subscribers.Take(kSlow);
+  const auto quick_context = ContextOf();
+  const auto quick = server.stub().Watch(quick_context.get(), {});
+  const Subscriber reader = subscribers.Take(1).front();
+
+  double most = 0;
+  std::vector<bool> open(kSlow, true);
+  for (int64_t sent = 0; sent < 2000; ++sent) {
+    for (size_t i = 0; i < kSlow; ++i) open[i] = open[i] && watched[i].Send(Entry(sent, 16'000));
+    most = std::max(most, server.Sample(R"(winnow_rpc_stream_bytes{kind="watch"})"));
+    ASSERT_TRUE(reader.Send(Entry(sent, 16'000)));
+    echo::WatchResponse response;
+    ASSERT_TRUE(quick->Read(&response));
+    EXPECT_EQ(response.position(), sent);
+  }
+  EXPECT_LE(most, static_cast<double>(kBudget) + kSlow * 20'000);
+  EXPECT_EQ(std::count(open.begin(), open.end(), true), 0);
+  for (const auto& each : slow) {
+    ReadAll(*each);
+    EXPECT_EQ(ReasonOf(rpc::FromGrpcStatus(each->Finish(), "echo")), Reason::kReaderTooSlow);
+  }
+  EXPECT_EQ(server.Sample(R"(winnow_rpc_stream_bytes{kind="watch"})"), 0);
+  quick_context->TryCancel();
 }
 
 TEST(Watch, OfAReaderThatNeverReadsIsCutAfterAGrace) {

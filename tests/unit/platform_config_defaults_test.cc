@@ -36,6 +36,9 @@ TEST(Defaults, AreThoseOfTheProto) {
   EXPECT_EQ(config.calls().default_deadline().seconds(), 10);
   EXPECT_EQ(config.calls().drain_delay().seconds(), 0);
   EXPECT_EQ(config.calls().drain_timeout().seconds(), 10);
+  EXPECT_EQ(config.calls().transport_memory_bytes(), 512 << 20);
+  EXPECT_EQ(config.calls().stream_memory_bytes(), 128 << 20);
+  EXPECT_EQ(config.calls().ingest_idle_timeout().seconds(), 30);
   EXPECT_EQ(config.dedup().window().seconds(), 86'400);
   EXPECT_EQ(config.dedup().token_threshold(), 0.8);
   EXPECT_EQ(config.dedup().candidate_floor(), 0.5);
@@ -59,7 +62,9 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "postgres": {"url": "postgres://u@h/d", "read_connections": 7, "write_connections": 8},
     "events": {"url": "amqp://h", "max_deliveries": 3}, "log": {"level": "warn"},
     "metrics": {"listen": "off"}, "calls": {"read_threads": 9, "write_threads": 10,
-    "queue_limit": 11, "default_deadline": "12s", "drain_delay": "13s", "drain_timeout": "14s"},
+    "queue_limit": 11, "default_deadline": "12s", "drain_delay": "13s", "drain_timeout": "14s",
+    "transport_memory_bytes": 134217729, "stream_memory_bytes": 1048577,
+    "ingest_idle_timeout": "15s"},
     "dedup": {"window": "60s", "token_threshold": 0.6, "candidate_floor": 0.4,
     "max_documents": 2000}, "newsfeed": {"max_future": "15s", "stale_after": "70s",
     "memory_articles": 16, "memory_feeds": 17},

@@ -408,6 +408,8 @@ TEST(CheckConfig, NumbersAreWithinTheirLimits) {
                {"calls", "read_threads", 1, 256},
                {"calls", "write_threads", 1, 256},
                {"calls", "queue_limit", 1, 100'000},
+               {"calls", "transport_memory_bytes", 128 << 20, int64_t{1} << 40},
+               {"calls", "stream_memory_bytes", 1 << 20, int64_t{1} << 40},
                {"dedup", "max_documents", 1'000, 100'000'000}};
   for (const auto& [section, field, least, most] : rules) {
     const auto with = [&](int64_t value) {
@@ -435,6 +437,7 @@ TEST(CheckConfig, DurationsAreWithinTheirLimits) {
   } rules[] = {{"calls", "default_deadline", "0.1s", "3600s", "0.099s", "3600.1s"},
                {"calls", "drain_delay", "0.001s", "60s", "-1s", "61s"},
                {"calls", "drain_timeout", "0.001s", "600s", "-0.5s", "601s"},
+               {"calls", "ingest_idle_timeout", "1s", "3600s", "0.9s", "3601s"},
                {"dedup", "window", "60s", "2592000s", "59s", "2592001s"},
                {"newsfeed", "max_future", "0.001s", "86400s", "-1s", "86401s"},
                {"newsfeed", "stale_after", "60s", "604800s", "59.999s", "604801s"}};

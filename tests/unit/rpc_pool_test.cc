@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "services/platform/grpc/byte_budget.h"
 #include "services/platform/grpc/job_pool.h"
 #include "services/platform/grpc/live_calls.h"
 #include "tests/support/eventually.h"
@@ -118,13 +121,19 @@ TEST(JobPool, LosesNoJobUnderManyWriters) {
   EXPECT_TRUE(test::Eventually([&] { return done == 20'000; }));
 }
 
+constexpr std::chrono::milliseconds kNoPatience{0};
+
 struct Ended final : LongCall {
   void EndForShutdown() override { ++count; }
+  std::optional<Deadline> IdleSince() override { return idle_since; }
+  void EndForRoom() override { ++made_room; }
   int count = 0;
+  int made_room = 0;
+  std::optional<Deadline> idle_since;  // none: at work
 };
 
 TEST(LongCalls, TakesNoMoreThanItsLimit) {
-  LongCalls calls(2);
+  LongCalls calls(2, kNoPatience);
   const auto first = std::make_shared<Ended>();
   const auto second = std::make_shared<Ended>();
   const auto third = std::make_shared<Ended>();
@@ -136,8 +145,48 @@ TEST(LongCalls, TakesNoMoreThanItsLimit) {
   EXPECT_NE(calls.Add(third), nullptr);
 }
 
+TEST(LongCalls, TheOneThatWasIdleLongestGivesItsPlaceUp) {
+  const auto now = std::chrono::steady_clock::now();
+  LongCalls calls(3, std::chrono::minutes(1));
+  const auto busy = std::make_shared<Ended>();
+  const auto idle = std::make_shared<Ended>();
+  const auto idler = std::make_shared<Ended>();
+  idle->idle_since = now - std::chrono::minutes(2);
+  idler->idle_since = now - std::chrono::minutes(3);
+  const auto busy_place = calls.Add(busy);
+  const auto idle_place = calls.Add(idle);
+  auto idler_place = calls.Add(idler);
+  const auto next = std::make_shared<Ended>();
+  next->idle_since = now - std::chrono::seconds(30);  // not for long enough
+  const auto next_place = calls.Add(next);
+  EXPECT_NE(next_place, nullptr);
+  EXPECT_EQ(idler->made_room, 1);
+  idler_place.reset();  // it had none any more
+  const auto after = std::make_shared<Ended>();
+  const auto after_place = calls.Add(after);
+  EXPECT_NE(after_place, nullptr);
+  EXPECT_EQ(idle->made_room, 1);
+  EXPECT_EQ(calls.Add(std::make_shared<Ended>()), nullptr);
+  EXPECT_EQ(busy->made_room + next->made_room + after->made_room, 0);
+}
+
+TEST(ByteBudget, LeavesRoomForThoseThatHoldLittle) {
+  ByteBudget budget(1000);
+  EXPECT_TRUE(budget.Fits(0, 5000));  // or its stream would stand still
+  EXPECT_TRUE(budget.Fits(200, 50));
+  EXPECT_FALSE(budget.Fits(200, 51));
+  budget.Take(900);
+  EXPECT_TRUE(budget.Fits(10, 15));
+  EXPECT_FALSE(budget.Fits(10, 16));
+  budget.Take(900);
+  EXPECT_FALSE(budget.Fits(1, 0));
+  EXPECT_TRUE(budget.Fits(0, 1));
+  budget.GiveBack(1800);
+  EXPECT_EQ(budget.used(), 0U);
+}
+
 TEST(LongCalls, EndsThoseThatAreThereAndThoseThatCome) {
-  LongCalls calls(10);
+  LongCalls calls(10, kNoPatience);
   const auto there = std::make_shared<Ended>();
   auto gone = std::make_shared<Ended>();
   const auto place = calls.Add(there);

@@ -29,7 +29,19 @@ struct IngestCall::Shared final : public LongCall {
   explicit Shared(IngestCall& ingest) : call(&ingest) {}
   void EndForShutdown() override {
     Lock lock(mutex);
-    if (call != nullptr) call->Stop(std::move(lock));
+    if (call != nullptr) call->Stop(std::move(lock), ShuttingDown());
+  }
+  std::optional<Deadline> IdleSince() override {
+    const Lock lock(mutex);
+    return call == nullptr ? std::nullopt : call->IdleSince();
+  }
+  void EndForRoom() override {
+    Lock lock(mutex);
+    if (call == nullptr) return;
+    call->Stop(std::move(lock),
+               Overloaded("the stream was silent while others waited for its place: open it again "
+                          "when there is something to send",
+                          Runtime::kRetryAfter));
   }
 
   std::mutex mutex;
@@ -40,6 +52,8 @@ IngestCall::IngestCall(Runtime& runtime, const Method& method, grpc::CallbackSer
     : record_(runtime, method, context, Lifetime::kStream),
       context_(context),
       shared_(std::make_shared<Shared>(*this)) {}
+
+IngestCall::~IngestCall() { record_.runtime().ingest_bytes().GiveBack(held_bytes_); }
 
 void IngestCall::Begin() {
   Status status = record_.Admit();
@@ -58,10 +72,13 @@ void IngestCall::Begin() {
 void IngestCall::ReadDone(bool ok) {
   Lock lock(shared_->mutex);
   reading_ = false;
+  last_moved_ = std::chrono::steady_clock::now();
   if (ok) {
     ++messages_read_;
     waiting_sizes_.push_back(KeepRead());
     waiting_bytes_ += waiting_sizes_.back();
+    held_bytes_ += waiting_sizes_.back();
+    record_.runtime().ingest_bytes().Take(waiting_sizes_.back());
   } else {
     if (context_.IsCancelled()) CallerIsGone();
     if (!read_all_ && ReadWasMalformed()) last_ = MalformedMessage(messages_read_ + 1);
@@ -73,6 +90,7 @@ void IngestCall::ReadDone(bool ok) {
 void IngestCall::WriteDone(bool ok) {
   Lock lock(shared_->mutex);
   writing_ = false;
+  last_moved_ = std::chrono::steady_clock::now();
   DropWritten();
   --answers_left_;
   if (!ok) CallerIsGone();
@@ -92,10 +110,15 @@ void IngestCall::CallerIsGone() {
 }
 
 // Takes no more in, and answers what has come.
-void IngestCall::Stop(Lock lock) {
-  if (!read_all_) last_ = ShuttingDown();
+void IngestCall::Stop(Lock lock, const Status& why) {
+  if (!read_all_) last_ = why;
   read_all_ = true;
   Advance(std::move(lock));
+}
+
+std::optional<Deadline> IngestCall::IdleSince() const {
+  const bool waits_for_caller = reading_ && waiting_sizes_.empty() && !running_;
+  return waits_for_caller && answers_left_ == 0 ? std::optional(last_moved_) : std::nullopt;
 }
 
 void IngestCall::Fail(const Status& status) {
@@ -103,14 +126,16 @@ void IngestCall::Fail(const Status& status) {
 }
 
 void IngestCall::Run() {
+  size_t bytes = 0;
   {
     const Lock lock(shared_->mutex);
     const size_t count = std::min(waiting_sizes_.size(), kMaxIngestBatch);
     TakeBatch(count);
     for (size_t i = 0; i < count; ++i) {
-      waiting_bytes_ -= waiting_sizes_.front();
+      bytes += waiting_sizes_.front();
       waiting_sizes_.pop_front();
     }
+    waiting_bytes_ -= bytes;
   }
   const Status status = CallRecord::CatchAll([this] {
     if (record_.cancelled()) return Cancelled("the caller went away");
@@ -118,6 +143,8 @@ void IngestCall::Run() {
   });
   Lock lock(shared_->mutex);
   running_ = false;
+  held_bytes_ -= bytes;
+  record_.runtime().ingest_bytes().GiveBack(bytes);
   answers_left_ += KeepAnswers();
   if (!status.ok()) Fail(status);
   Advance(std::move(lock));
@@ -125,7 +152,7 @@ void IngestCall::Run() {
 
 bool IngestCall::MayRead() const {
   return !reading_ && !read_all_ && !failure_ && waiting_sizes_.size() < kMaxIngestWaiting &&
-         waiting_bytes_ < kMaxIngestBytes;
+         waiting_bytes_ < kMaxIngestBytes && record_.runtime().ingest_bytes().Fits(held_bytes_, 0);
 }
 
 bool IngestCall::MayFinish() const {

@@ -19,7 +19,8 @@ namespace winnow::rpc {
 
 // Messages that an Ingest stream hands to its handler at once, at most.
 inline constexpr size_t kMaxIngestBatch = 1000;
-// Reading stops when this much waits for the handler: then flow control reaches the sender.
+// Reading stops when this much waits for the handler, or less when other streams hold much
+// (ByteBudget): then flow control reaches the sender.
 inline constexpr size_t kMaxIngestWaiting = 2 * kMaxIngestBatch;
 inline constexpr size_t kMaxIngestBytes = size_t{4} << 20;
 
@@ -30,6 +31,7 @@ class IngestCall : private Job {
 
  protected:
   IngestCall(Runtime& runtime, const Method& method, grpc::CallbackServerContext& context);
+  ~IngestCall() override;
 
   void ReadDone(bool ok);
   void WriteDone(bool ok);
@@ -53,7 +55,8 @@ class IngestCall : private Job {
   virtual void FinishIngest(const grpc::Status& status) = 0;
 
   void Run() final;
-  void Stop(Lock lock);
+  void Stop(Lock lock, const Status& why);
+  std::optional<Deadline> IdleSince() const;
   void Fail(const Status& status);
   void CallerIsGone();
   // Starts all that may go on now. The call may be deleted when it returns.
@@ -79,6 +82,8 @@ class IngestCall : private Job {
   bool finished_ = false;
   std::deque<size_t> waiting_sizes_;
   size_t waiting_bytes_ = 0;
+  size_t held_bytes_ = 0;  // those, and the running batch's: what the budget knows of
+  Deadline last_moved_ = std::chrono::steady_clock::now();
   size_t answers_left_ = 0;
   size_t messages_read_ = 0;
 };

@@ -5,6 +5,30 @@
 namespace winnow::rpc {
 
 std::unique_ptr<LongCalls::Place> LongCalls::Add(const std::shared_ptr<LongCall>& call) {
+  if (auto place = TryAdd(call)) return place;
+  const std::shared_ptr<LongCall> idle = TakeOutIdlest();
+  if (idle == nullptr) return nullptr;
+  idle->EndForRoom();
+  return TryAdd(call);  // unless another was quicker
+}
+
+// Its place is free from now on, though it may take a while to end.
+std::shared_ptr<LongCall> LongCalls::TakeOutIdlest() {
+  Deadline longest = std::chrono::steady_clock::now() - patience_;
+  std::shared_ptr<LongCall> idlest;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, weak] : calls_) {
+    auto call = weak.lock();
+    const std::optional<Deadline> since = call ? call->IdleSince() : std::nullopt;
+    if (!since || *since > longest) continue;
+    longest = *since;
+    idlest = std::move(call);
+  }
+  if (idlest != nullptr) calls_.erase(idlest.get());
+  return idlest;
+}
+
+std::unique_ptr<LongCalls::Place> LongCalls::TryAdd(const std::shared_ptr<LongCall>& call) {
   std::unique_ptr<Place> place;
   bool ending = false;
   {

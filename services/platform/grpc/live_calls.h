@@ -1,9 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "services/platform/clock.h"
@@ -16,12 +18,18 @@ class LongCall {
   virtual ~LongCall() = default;
   // Ends with UNAVAILABLE SHUTTING_DOWN, after what it has already taken in.
   virtual void EndForShutdown() = 0;
+  // Since when nothing has come or gone; nothing for a call that has work, or is meant to wait.
+  virtual std::optional<Deadline> IdleSince() { return std::nullopt; }
+  // Ends an idle one with RESOURCE_EXHAUSTED, since another needs its place.
+  virtual void EndForRoom() {}
 };
 
 // The long calls of one kind: a limit on their number, and how shutdown reaches them.
 class LongCalls {
  public:
-  explicit LongCalls(size_t limit) : limit_(limit) {}
+  // One that was idle for `patience` gives its place up when there is no other.
+  LongCalls(size_t limit, std::chrono::milliseconds patience)
+      : limit_(limit), patience_(patience) {}
 
   // Keeps its place until destroyed. Holds no call alive.
   class Place {
@@ -36,14 +44,18 @@ class LongCalls {
     LongCall* call_;
   };
 
-  // Null when the limit is reached. A call that comes while shutting down is ended at once.
+  // Null when the limit is reached and none is idle. A call that comes while shutting down is ended
+  // at once.
   std::unique_ptr<Place> Add(const std::shared_ptr<LongCall>& call);
   void EndAll();
 
  private:
+  std::unique_ptr<Place> TryAdd(const std::shared_ptr<LongCall>& call);
+  std::shared_ptr<LongCall> TakeOutIdlest();
   void Remove(LongCall* call);
 
   const size_t limit_;
+  const std::chrono::milliseconds patience_;
   std::mutex mutex_;
   bool ending_ = false;
   std::unordered_map<LongCall*, std::weak_ptr<LongCall>> calls_;

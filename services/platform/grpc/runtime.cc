@@ -11,13 +11,21 @@ Runtime::Runtime(RuntimeOptions options, Metrics& metrics)
     : options_(std::move(options)),
       metrics_(metrics),
       auth_(options_.bearer_token),
-      ingest_streams_(options_.max_ingest_streams),
-      waiting_calls_(options_.max_waiting_calls),
+      ingest_bytes_(options_.stream_memory_bytes),
+      watch_bytes_(options_.stream_memory_bytes),
+      ingest_streams_(options_.max_ingest_streams, options_.ingest_idle_timeout),
+      waiting_calls_(options_.max_waiting_calls, std::chrono::hours(0)),
       read_pool_("rpc-read", options_.read_threads, options_.queue_limit),
       write_pool_("rpc-write", options_.write_threads, options_.queue_limit) {
   for (const auto& [lane, pool] : {std::pair{"read", &read_pool_}, {"write", &write_pool_}}) {
     gauges_.push_back(metrics.AddGauge("winnow_rpc_queue_depth", "Calls that wait for a thread.",
                                        {{"pool", lane}}, [pool] { return pool->Depth(); }));
+  }
+  for (const auto& [kind, budget] :
+       {std::pair{"ingest", &ingest_bytes_}, {"watch", &watch_bytes_}}) {
+    gauges_.push_back(metrics.AddGauge("winnow_rpc_stream_bytes",
+                                       "Messages of streams that wait in memory.", {{"kind", kind}},
+                                       [budget] { return static_cast<double>(budget->used()); }));
   }
 }
 
@@ -35,6 +43,9 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::Make(const config::v1::Config& confi
   options.queue_limit = config.calls().queue_limit();
   WINNOW_ASSIGN_OR_RETURN(const Micros deadline, FromDuration(config.calls().default_deadline()));
   options.default_deadline = std::chrono::duration_cast<std::chrono::milliseconds>(deadline);
+  options.stream_memory_bytes = static_cast<size_t>(config.calls().stream_memory_bytes());
+  WINNOW_ASSIGN_OR_RETURN(const Micros idle, FromDuration(config.calls().ingest_idle_timeout()));
+  options.ingest_idle_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(idle);
   options.client_certificates = !config.tls().client_ca_file().empty();
   if (const std::string& path = config.auth().bearer_token_file(); !path.empty()) {
     WINNOW_ASSIGN_OR_RETURN(std::string token, ReadSecretFile(path, "auth.bearer_token_file"));

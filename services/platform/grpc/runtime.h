@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "services/platform/grpc/auth.h"
+#include "services/platform/grpc/byte_budget.h"
 #include "services/platform/grpc/job_pool.h"
 #include "services/platform/grpc/live_calls.h"
 #include "services/platform/grpc/method.h"
@@ -22,9 +23,11 @@ namespace winnow::rpc {
 struct RuntimeOptions {
   int read_threads = 4;
   int write_threads = 4;
-  int queue_limit = 1000;             // calls that wait for a thread, per pool
-  size_t max_ingest_streams = 256;    // each may hold a few MiB
-  size_t max_waiting_calls = 10'000;  // long polls and watches
+  int queue_limit = 1000;  // calls that wait for a thread, per pool
+  size_t max_ingest_streams = 256;
+  size_t max_waiting_calls = 10'000;                      // long polls and watches
+  std::chrono::milliseconds ingest_idle_timeout{30'000};  // then a stream's place may go to another
+  size_t stream_memory_bytes = size_t{128} << 20;  // of ingest streams, and as much of watches
   std::chrono::milliseconds default_deadline{10'000};
   std::chrono::milliseconds slow_reader_grace{30'000};  // to read a watch's end before it is cut
   std::string bearer_token;                             // empty: no token is needed
@@ -49,6 +52,9 @@ class Runtime {
   OutsideCalls& outside_calls() { return outside_calls_; }
   LongCalls& ingest_streams() { return ingest_streams_; }
   LongCalls& waiting_calls() { return waiting_calls_; }
+  // Of what was read and not handled yet; of what waits for its reader.
+  ByteBudget& ingest_bytes() { return ingest_bytes_; }
+  ByteBudget& watch_bytes() { return watch_bytes_; }
 
   // Refuses calls from outside, ends streams and long polls with UNAVAILABLE, and waits for the
   // rest. Whether all ended before the deadline.
@@ -62,6 +68,8 @@ class Runtime {
   Metrics& metrics_;
   const Auth auth_;
   OutsideCalls outside_calls_;
+  ByteBudget ingest_bytes_;
+  ByteBudget watch_bytes_;
   LongCalls ingest_streams_;
   LongCalls waiting_calls_;
   std::shared_mutex stats_mutex_;

@@ -3,6 +3,7 @@
 #include <grpc/health/v1/health.pb.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
@@ -39,9 +40,15 @@ void InitPlugins() {
   });
 }
 
-void SetLimits(grpc::ServerBuilder& builder) {
+void SetLimits(grpc::ServerBuilder& builder, const config::v1::Calls& calls) {
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  // Tests leave it out.
+  if (calls.transport_memory_bytes() > 0) {
+    grpc::ResourceQuota quota("winnow");
+    quota.Resize(static_cast<size_t>(calls.transport_memory_bytes()));
+    builder.SetResourceQuota(quota);
+  }
   // A second process on the port is an error to be told of, not a partner to share calls with.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
@@ -88,7 +95,7 @@ Status Server::Listen(const config::v1::Config& config, std::span<const Target> 
   WINNOW_RETURN_IF_ERROR(CheckReachable(config, address));
   WINNOW_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.tls()));
   grpc::ServerBuilder builder;
-  SetLimits(builder);
+  SetLimits(builder, config.calls());
   builder.AddListeningPort(address.ToString(), credentials, &port_);
   for (const Target& target : targets) builder.RegisterService(target.grpc_service);
   server_ = builder.BuildAndStart();

@@ -27,7 +27,8 @@ class Subscriber {
   explicit Subscriber(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
 
   // Queues a response; never blocks. False when the watch has ended: drop the subscriber. A reader
-  // that is kMaxWatchQueue behind is told so by READER_TOO_SLOW and ended; it resumes by its token.
+  // that is kMaxWatchQueue behind, or takes more than its part of the memory for all watches, is
+  // told so by READER_TOO_SLOW and ended; it resumes by its token.
   bool Send(Response response) const { return sink_->Send(std::move(response)); }
   // Ends the watch after what is queued; OK ends it in peace.
   void End(const Status& status) const { sink_->End(status); }

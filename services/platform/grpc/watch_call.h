@@ -14,7 +14,7 @@
 
 namespace winnow::rpc {
 
-// Bytes that wait for a watch's reader, at most.
+// Bytes that wait for a watch's reader, at most; less when those of others take much (ByteBudget).
 inline constexpr size_t kMaxWatchBytes = size_t{8} << 20;
 
 // What a watch does next, decided under the lock. One operation is out at a time, so that it may be
@@ -69,7 +69,7 @@ class WatchState : public LongCall {
 template <class Response>
 class WatchQueue final : public WatchState {
  public:
-  using WatchState::WatchState;
+  WatchQueue(Writer& writer, ByteBudget& budget) : WatchState(writer), budget_(budget) {}
 
   bool Send(Response response) {
     const size_t bytes = response.ByteSizeLong();
@@ -77,8 +77,10 @@ class WatchQueue final : public WatchState {
     {
       const std::lock_guard lock(mutex_);
       if (end_) return false;
-      if (queue_.size() < kMaxWatchQueue && bytes_ + bytes <= kMaxWatchBytes) {
+      if (queue_.size() < kMaxWatchQueue && bytes_ + bytes <= kMaxWatchBytes &&
+          budget_.Fits(bytes_, bytes)) {
         bytes_ += bytes;
+        budget_.Take(bytes);
         queue_.emplace_back(std::move(response), bytes);
       } else {
         FallBehind();
@@ -99,14 +101,16 @@ class WatchQueue final : public WatchState {
     if (queue_.empty()) return false;
     current_ = std::move(queue_.front().first);
     bytes_ -= queue_.front().second;
+    budget_.GiveBack(queue_.front().second);
     queue_.pop_front();
     return true;
   }
   void DropQueue() override {
     queue_.clear();
-    bytes_ = 0;
+    budget_.GiveBack(std::exchange(bytes_, 0));
   }
 
+  ByteBudget& budget_;
   std::deque<std::pair<Response, size_t>> queue_;
   size_t bytes_ = 0;
   Response current_;
@@ -159,7 +163,7 @@ class TypedWatchCall final : public grpc::ServerWriteReactor<Response>, public W
       : WatchCall(runtime, method, context),
         request_(request),
         start_(std::move(start)),
-        queue_(new WatchQueue<Response>(*this)) {}
+        queue_(new WatchQueue<Response>(*this, runtime.watch_bytes())) {}
 
  private:
   std::shared_ptr<WatchState> state() const override { return queue_; }
