@@ -10,14 +10,13 @@
 #include <CLI/Formatter.hpp>
 #include <CLI/Validators.hpp>
 #include <cmath>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 #include <vector>
 
 #include "services/app/exit_code.h"
 #include "services/app/terminal.h"
 #include "services/platform/config.h"
+#include "services/platform/file.h"
 #include "services/platform/grpc/limits.h"
 #include "services/platform/grpc/rpc_status.h"
 
@@ -25,14 +24,14 @@ namespace winnow::app {
 namespace {
 
 constexpr double kMaxTimeoutSeconds = 3600;
+constexpr size_t kMaxPemBytes = size_t{1} << 20;
 
 StatusOr<std::string> ReadPem(const std::string& path, const char* option) {
   if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return FailedPrecondition(std::string(option) + ": cannot read " + path);
-  return text.str();
+  auto text = ReadFile(path, kMaxPemBytes);
+  if (text.ok()) return text;
+  return FailedPrecondition(std::string(option) + ": cannot read " + path + ": " +
+                            Message(text.status()));
 }
 
 StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const RemoteOptions& options) {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "services/platform/hash.h"
+#include "services/platform/text.h"
 #include "services/platform/utf8.h"
 
 namespace winnow {
@@ -10,24 +12,6 @@ namespace {
 constexpr int kMaxDepth = 64;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-void AppendUtf8(uint32_t c, std::string& out) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | (c >> 6));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | (c >> 12));
-    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | (c >> 18));
-    out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  }
-}
 
 }  // namespace
 
@@ -263,7 +247,6 @@ bool JsonReader::ReadRaw(std::string_view& raw) {
 }
 
 std::string JsonQuoted(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
   for (const char c : ReplaceInvalidUtf8(text)) {
     const auto byte = static_cast<unsigned char>(c);
@@ -272,10 +255,12 @@ std::string JsonQuoted(std::string_view text) {
       out += c;
     } else if (c == '\n') {
       out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (c == '\t') {
+      out += "\\t";
     } else if (byte < 0x20 || byte == 0x7F) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
+      out += "\\u00" + Hex(std::string_view(&c, 1));
     } else {
       out += c;
     }

@@ -10,8 +10,8 @@
 #include <mutex>
 
 #include "services/platform/clock.h"
+#include "services/platform/json_reader.h"
 #include "services/platform/timestamp.h"
-#include "services/platform/utf8.h"
 
 namespace winnow::log {
 namespace {
@@ -19,42 +19,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kLevelNames = {"debug", "info", "warn", "error"};
 
 std::atomic<Level> g_level{Level::kInfo};
-
-void AppendEscaped(char c, std::string& out) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7F) {
-    out += c;
-    return;
-  }
-  out += "\\u00";
-  out += "0123456789abcdef"[byte >> 4];
-  out += "0123456789abcdef"[byte & 0xF];
-}
-
-void AppendString(std::string_view text, std::string& out) {
-  out += '"';
-  for (const char c : ReplaceInvalidUtf8(text)) AppendEscaped(c, out);
-  out += '"';
-}
 
 template <typename Number>
 void AppendNumber(Number value, std::string& out) {
@@ -65,7 +29,7 @@ void AppendNumber(Number value, std::string& out) {
 
 struct ValueWriter {
   std::string& out;
-  void operator()(const std::string& value) const { AppendString(value, out); }
+  void operator()(const std::string& value) const { out += JsonQuoted(value); }
   void operator()(int64_t value) const { AppendNumber(value, out); }
   void operator()(bool value) const { out += value ? "true" : "false"; }
   void operator()(double value) const {
@@ -110,10 +74,10 @@ void Write(Level level, std::string_view message, std::initializer_list<Field> f
   line.append("{\"time\":\"").append(FormatTime(SystemClock().Now()));
   line.append("\",\"level\":\"").append(kLevelNames[static_cast<size_t>(level)]);
   line.append("\",\"msg\":");
-  AppendString(message, line);
+  line += JsonQuoted(message);
   for (const Field& field : fields) {
     line += ',';
-    AppendString(field.key, line);
+    line += JsonQuoted(field.key);
     line += ':';
     std::visit(ValueWriter{line}, field.value);
   }

@@ -9,8 +9,10 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
+#include "services/platform/ascii.h"
 #include "services/platform/utf8.h"
 
 namespace winnow {
@@ -111,13 +113,18 @@ size_t CountCharacters(std::string_view text) {
   }));
 }
 
+void AppendUtf8(char32_t character, std::string& out) {
+  std::array<char, U8_MAX_LENGTH> buffer;
+  int32_t size = 0;
+  U8_APPEND_UNSAFE(buffer.data(), size, static_cast<UChar32>(character));
+  out.append(buffer.data(), static_cast<size_t>(size));
+}
+
 std::string NormalizeNfkcCaseFold(std::string_view text) {
   std::string out;
   if (IsAscii(text)) {
     out.assign(text);
-    for (char& c : out) {
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
+    for (char& c : out) c = ToLowerAscii(c);
     return out;
   }
   const std::string replaced = IsValidUtf8(text) ? std::string() : ReplaceInvalidUtf8(text);

@@ -13,6 +13,9 @@ bool IsValidUtf8(std::string_view text);
 // Number of Unicode code points: what "characters" means in every limit of the API.
 size_t CountCharacters(std::string_view text);
 
+// Appends a code point, which is not a surrogate and at most U+10FFFF.
+void AppendUtf8(char32_t character, std::string& out);
+
 // HTML character references (named, decimal, hexadecimal) to what they stand for, once.
 std::string UnescapeHtml(std::string_view text);
 

@@ -1,10 +1,10 @@
 #include <libxml/HTMLparser.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 #include "services/platform/utf8.h"
 
@@ -14,22 +14,8 @@ namespace {
 constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kMaxCodePoint = 0x10FFFF;
 
-char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool IsLetter(char c) { return ToLower(c) >= 'a' && ToLower(c) <= 'z'; }
+bool IsLetter(char c) { return ToLowerAscii(c) >= 'a' && ToLowerAscii(c) <= 'z'; }
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-bool StartsWithIgnoringCase(std::string_view text, std::string_view lower_prefix) {
-  return text.size() >= lower_prefix.size() &&
-         std::equal(lower_prefix.begin(), lower_prefix.end(), text.begin(),
-                    [](char expected, char c) { return expected == ToLower(c); });
-}
-
-void AppendUtf8(char32_t character, std::string& out) {
-  std::array<char, U8_MAX_LENGTH> buffer;
-  int32_t size = 0;
-  U8_APPEND_UNSAFE(buffer.data(), size, static_cast<UChar32>(character));
-  out.append(buffer.data(), static_cast<size_t>(size));
-}
 
 struct Reference {
   size_t size;  // bytes from '&' on
@@ -50,13 +36,13 @@ char32_t CharacterOfNumber(char32_t number) {
 
 int DigitValue(char c, char32_t base) {
   if (c >= '0' && c <= '9') return c - '0';
-  const char lower = ToLower(c);
+  const char lower = ToLowerAscii(c);
   return base == 16 && lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 // "&#8217;", "&#x2019;"; browsers do without the semicolon too.
 std::optional<Reference> ReadNumeric(std::string_view text) {
-  const char32_t base = text.size() > 2 && ToLower(text[2]) == 'x' ? 16 : 10;
+  const char32_t base = text.size() > 2 && ToLowerAscii(text[2]) == 'x' ? 16 : 10;
   const size_t digits = base == 16 ? 3 : 2;
   size_t i = digits;
   char32_t number = 0;
@@ -135,7 +121,7 @@ class MarkupSkipper {
     const size_t end = AfterTag(at);
     for (const std::string_view name : {"script", "style"}) {
       const std::string_view tag = html_.substr(at + 1);
-      if (!StartsWithIgnoringCase(tag, name)) continue;
+      if (!StartsWithAnyCase(tag, name)) continue;
       const char next = tag.size() > name.size() ? tag[name.size()] : '>';
       if (IsSpace(next) || next == '>' || next == '/') return AfterClosingTag(end, name);
     }
@@ -145,7 +131,7 @@ class MarkupSkipper {
   size_t AfterClosingTag(size_t from, std::string_view name) const {
     for (size_t at = html_.find("</", from); at != std::string_view::npos;
          at = html_.find("</", at + 2)) {
-      if (StartsWithIgnoringCase(html_.substr(at + 2), name)) return AfterTag(at);
+      if (StartsWithAnyCase(html_.substr(at + 2), name)) return AfterTag(at);
     }
     return html_.size();
   }

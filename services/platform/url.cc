@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/platform/ascii.h"
 #include "services/platform/url_escape.h"
 #include "services/platform/url_host.h"
 #include "services/platform/url_path.h"
@@ -25,7 +26,7 @@ struct Location {
 StatusOr<std::string_view> WithoutScheme(std::string_view address) {
   const size_t colon = address.find(':');
   std::string scheme(address.substr(0, std::min<size_t>(colon, 8)));
-  for (char& c : scheme) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  for (char& c : scheme) c = ToLowerAscii(c);
   const bool web = colon != std::string_view::npos && (scheme == "https" || scheme == "http");
   if (!web || !address.substr(colon + 1).starts_with("//")) {
     return Bad("must be an absolute address that begins with https:// or http://");

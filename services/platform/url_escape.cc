@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "services/platform/ascii.h"
+
 namespace winnow::url {
 namespace {
 
@@ -57,11 +59,7 @@ std::string_view Trimmed(std::string_view text) {
 size_t AmpersandRestSize(std::string_view text) {
   constexpr std::array<std::string_view, 4> kRests = {"amp;", "#38;", "#038;", "#x26;"};
   for (const std::string_view rest : kRests) {
-    const bool same = text.size() >= rest.size() &&
-                      std::equal(rest.begin(), rest.end(), text.begin(), [](char a, char b) {
-                        return a == (b >= 'A' && b <= 'Z' ? b | 0x20 : b);
-                      });
-    if (same) return rest.size();
+    if (StartsWithAnyCase(text, rest)) return rest.size();
   }
   return 0;
 }

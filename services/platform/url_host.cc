@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 #include "services/platform/url_escape.h"
 
@@ -95,9 +96,7 @@ StatusOr<std::string> CanonicalName(std::string_view escaped) {
     if (!converted) return BadHost();
     host = *std::move(converted);
   }
-  for (char& c : host) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
-  }
+  for (char& c : host) c = ToLowerAscii(c);
   if (host.ends_with('.')) host.pop_back();
   if (!IsHostName(host)) return BadHost();
   return std::string(WithoutPrefixes(host));

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "services/platform/ascii.h"
 #include "services/platform/url_escape.h"
 
 namespace winnow::url {
@@ -117,8 +118,7 @@ bool IsTrackingParameter(std::string_view parameter) {
   const std::string_view name = NameOf(parameter);
   std::array<char, kLongestName> buffer{};
   const std::string_view head = name.substr(0, buffer.size());
-  std::transform(head.begin(), head.end(), buffer.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  std::transform(head.begin(), head.end(), buffer.begin(), ToLowerAscii);
   const std::string_view lower(buffer.data(), head.size());
   for (const std::string_view prefix : kPrefixes) {
     if (lower.starts_with(prefix)) return true;

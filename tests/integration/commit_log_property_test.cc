@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "services/platform/postgres/server/fd.h"
+#include "services/platform/fd.h"
 #include "services/platform/postgres/server/process.h"
 #include "tests/integration/commit_log_fixture.h"
 #include "tests/support/temp_dir.h"

@@ -6,10 +6,10 @@
 #include <future>
 #include <latch>
 
+#include "services/platform/fd.h"
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/listener.h"
 #include "services/platform/postgres/pool.h"
-#include "services/platform/postgres/server/fd.h"
 #include "services/platform/postgres/url.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"

@@ -35,7 +35,7 @@ void RemoveLeftovers() {
     if (!entry.path().filename().string().starts_with(kDirPrefix)) continue;
     const auto age = fs::file_time_type::clock::now() - entry.last_write_time(error);
     if (error || age < std::chrono::hours(1) || !fs::exists(path + "/pg.lock", error)) continue;
-    const StatusOr<std::optional<pg::Fd>> lock = pg::TryLock(path + "/pg.lock");
+    const StatusOr<std::optional<Fd>> lock = pg::TryLock(path + "/pg.lock");
     if (lock.ok() && lock->has_value()) fs::remove_all(path, error);
   }
 }

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <random>
 #include <utility>
 
+#include "services/platform/ascii.h"
 #include "services/platform/hash.h"
 
 namespace winnow::rpc {
 namespace {
 
 constexpr std::string_view kScheme = "Bearer ";
+constexpr std::string_view kLowerScheme = "bearer ";  // of HTTP, whose schemes have no case
 constexpr size_t kMinTokenLength = 16;
 constexpr size_t kMaxTokenLength = 512;
 
@@ -27,11 +28,7 @@ bool SameSecret(std::string_view a, std::string_view b) {
 }
 
 bool HasScheme(std::string_view header) {
-  return header.size() > kScheme.size() &&
-         std::equal(kScheme.begin(), kScheme.end(), header.begin(), [](char a, char b) {
-           return std::tolower(static_cast<unsigned char>(a)) ==
-                  std::tolower(static_cast<unsigned char>(b));
-         });
+  return header.size() > kScheme.size() && StartsWithAnyCase(header, kLowerScheme);
 }
 
 std::string RandomSecret() {

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "services/platform/fd.h"
 #include "services/platform/postgres/connection.h"
-#include "services/platform/postgres/server/fd.h"
 
 namespace winnow::pg {
 

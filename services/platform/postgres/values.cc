@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "services/platform/hash.h"
 #include "services/platform/postgres/session.h"
 
 // Values to PostgreSQL's text form and back.
@@ -143,16 +144,7 @@ std::optional<Time> ToOptionalTime(const pqxx::field& field) {
   return ToTime(field);
 }
 
-std::string ToParameterBytes(std::string_view bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string text = "\\x";
-  text.reserve(2 + bytes.size() * 2);
-  for (const unsigned char c : bytes) {
-    text += kHex[c >> 4];
-    text += kHex[c & 15];
-  }
-  return text;
-}
+std::string ToParameterBytes(std::string_view bytes) { return "\\x" + Hex(bytes); }
 
 std::string ToBytes(const pqxx::field& field) {
   const std::string_view text(field.c_str(), field.size());

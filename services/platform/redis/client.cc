@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "services/platform/config.h"
+#include "services/platform/hash.h"
 #include "services/platform/redis/errors.h"
 
 namespace winnow::redis {
@@ -22,13 +23,7 @@ std::string Sha1Hex(const std::string& text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int size = 0;
   EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr);
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += kHex[digest[i] >> 4];
-    hex += kHex[digest[i] & 15];
-  }
-  return hex;
+  return Hex({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 Histogram& Seconds(Metrics& metrics, const char* result) {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "services/platform/fd.h"
 #include "services/platform/postgres/server/account.h"
-#include "services/platform/postgres/server/fd.h"
 #include "services/platform/status.h"
 
 namespace winnow::pg {

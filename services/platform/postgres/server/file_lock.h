@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "services/platform/postgres/server/fd.h"
+#include "services/platform/fd.h"
 #include "services/platform/status.h"
 
 namespace winnow::pg {

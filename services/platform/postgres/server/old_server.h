@@ -7,8 +7,8 @@
 #include <stop_token>
 #include <string>
 
+#include "services/platform/fd.h"
 #include "services/platform/postgres/server/account.h"
-#include "services/platform/postgres/server/fd.h"
 #include "services/platform/status.h"
 
 namespace winnow::pg {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <thread>
 
-#include "services/platform/postgres/server/fd.h"
+#include "services/platform/fd.h"
 
 namespace winnow::pg {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace winnow::pg {
+namespace winnow {
 
 // Owns a file descriptor.
 class Fd {
@@ -37,4 +37,4 @@ class Fd {
   int fd_ = -1;
 };
 
-}  // namespace winnow::pg
+}  // namespace winnow
