@@ -29,6 +29,19 @@ TEST_F(AmqpTest, EveryEventReachesItsConsumerAndLeavesTheOutbox) {
   EXPECT_EQ(recorder.done(), 3000U);
 }
 
+TEST_F(AmqpTest, ACleanStopLogsNoFailure) {
+  Recorder recorder;
+  auto transport = NewTransport(address(), &recorder);
+  Append("a", 3);
+  ASSERT_TRUE(transport->Start().ok());
+  ASSERT_TRUE(Eventually([&] { return recorder.done() == 3 && OutboxRows() == 0; }));
+  testing::internal::CaptureStderr();
+  transport->Stop(Soon());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(log.find("cannot"), std::string::npos) << log;
+  EXPECT_EQ(log.find("\"warn"), std::string::npos) << log;
+}
+
 TEST_F(AmqpTest, AnEventWaitsForAConsumerThatRunsLater) {
   auto producer = NewTransport(address(), nullptr);
   Append("a", 50);

@@ -20,10 +20,15 @@ TEST(PostgresErrors, FollowTheErrorTable) {
   EXPECT_EQ(CodeOf("57014"), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(CodeOf("55P03"), StatusCode::kUnavailable);
   EXPECT_EQ(CodeOf("23505"), StatusCode::kAlreadyExists);
-  for (const char* away : {"08006", "57P01", "57P03", "53300", "53100", "25006", "25P03"}) {
+  for (const char* away : {"08006", "57P01", "57P03", "53300", "25006", "25P03"}) {
     EXPECT_EQ(CodeOf(away), StatusCode::kUnavailable) << away;
     EXPECT_TRUE(ClassifySqlState(away, "").connection_lost) << away;
   }
+  const Failure full = ClassifySqlState("53100", "");
+  EXPECT_EQ(full.status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(Message(full.status), HasSubstr("disk is full"));
+  EXPECT_GE(RetryAfterOf(full.status), std::chrono::seconds(1));
+  EXPECT_FALSE(full.connection_lost);  // another would be no better
   for (const char* ours : {"42601", "42P01", "22P02", "23502", ""}) {
     EXPECT_EQ(CodeOf(ours), StatusCode::kInternal) << ours;
   }

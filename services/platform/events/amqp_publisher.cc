@@ -115,6 +115,7 @@ void AmqpPublisher::Run() {
       if (status.ok()) status = MeasureDeadLetters();
     }
     TakeBack();
+    if (!Pause(milliseconds(0))) return;  // the end of its connection is no failure
     SetHealth(status);
     if (!Pause(pause)) return;
     pause = std::min(2 * pause, kMaxPause);

@@ -1,6 +1,7 @@
 #include "services/platform/events/amqp_subscriber.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,11 @@ class AmqpSubscriber::Inbox final : public Origin {
     const std::lock_guard lock(mutex_);
     return std::exchange(endings_, {});
   }
+  bool Lost() const override { return lost_; }
+  void Lose() { lost_ = true; }
 
  private:
+  std::atomic<bool> lost_ = false;
   std::mutex mutex_;
   std::vector<Ending> endings_;
 };
@@ -113,7 +117,7 @@ void AmqpSubscriber::Run() {
     if (status.ok()) status = Answer();  // stopping: what the last delivery brought
     if (status.ok()) status = FinishBurials();
     if (status.ok()) connection_->Close();
-    connection_.reset();
+    Disconnect();
     if (!Pause(milliseconds(0))) return;
     SetHealth(status);
     if (!Pause(pause)) return;
@@ -132,6 +136,16 @@ Status AmqpSubscriber::Connect() {
   last_publication_ = 0;
   SetHealth(OkStatus());
   return OkStatus();
+}
+
+// What was in flight comes again over the next connection; delivered from here too, it would come
+// twice each time.
+void AmqpSubscriber::Disconnect() {
+  connection_.reset();
+  if (inbox_ == nullptr) return;
+  inbox_->Lose();  // first: what is being delivered now does not come back to the queue either
+  queue_.Forget(*inbox_);
+  inbox_.reset();
 }
 
 // Takes what has arrived; waits a little when nothing has.

@@ -33,6 +33,7 @@ class AmqpSubscriber {
   class Inbox;  // the messages of one connection
   void Run();
   Status Connect();
+  void Disconnect();
   Status Receive();
   void Accept(std::vector<AmqpConnection::Message> messages);
   Status Answer();

@@ -62,6 +62,13 @@ void ConsumerQueue::Push(std::vector<Delivery> deliveries) {
   changed_.notify_all();
 }
 
+void ConsumerQueue::Forget(const Origin& origin) {
+  const auto of_origin = [&](const Delivery& delivery) { return delivery.origin.get() == &origin; };
+  const std::lock_guard lock(mutex_);
+  std::erase_if(ready_, of_origin);
+  std::erase_if(waiting_, [&](const auto& entry) { return of_origin(entry.second); });
+}
+
 bool ConsumerQueue::Idle() const {
   const std::lock_guard lock(mutex_);
   return ready_.empty() && !delivering_;
@@ -166,6 +173,7 @@ void ConsumerQueue::Settle(std::vector<Delivery> batch, const std::vector<Status
       delivered_.Increment();
       endings[delivery.origin].push_back({delivery.ticket, std::nullopt});
     } else if (Again(delivery, statuses[i], threw)) {
+      delivery.asked = RetryAfterOf(statuses[i]).value_or(std::chrono::milliseconds(0));
       again.push_back(std::move(delivery));
     } else {
       endings[delivery.origin].push_back({delivery.ticket, Bury(delivery, statuses[i])});
@@ -199,17 +207,19 @@ void ConsumerQueue::WaitAside(std::vector<Delivery> again) {
   const auto now = steady_clock::now();
   const std::lock_guard lock(mutex_);
   for (Delivery& delivery : again) {
-    const auto due = now + Backoff(delivery.deliveries);
+    if (delivery.origin->Lost()) continue;
+    const auto due = now + Backoff(delivery);
     waiting_.emplace(due, std::move(delivery));
   }
 }
 
-std::chrono::milliseconds ConsumerQueue::Backoff(int deliveries) {
+std::chrono::milliseconds ConsumerQueue::Backoff(const Delivery& delivery) {
   auto delay = options_.first_backoff;
-  for (int i = 1; i < deliveries && delay < options_.max_backoff; ++i) delay *= 2;
+  for (int i = 1; i < delivery.deliveries && delay < options_.max_backoff; ++i) delay *= 2;
   delay = std::min(delay, options_.max_backoff);
   std::uniform_int_distribution<int64_t> part(delay.count() / 2, delay.count());
-  return std::chrono::milliseconds(part(random_));
+  return std::max(std::chrono::milliseconds(part(random_)),
+                  std::min(delivery.asked, options_.max_backoff));
 }
 
 }  // namespace winnow::events

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -37,6 +38,9 @@ class Origin {
   virtual ~Origin() = default;
   // Called by the consumer's thread, once for each delivery.
   virtual void Settle(std::vector<Ending> endings) = 0;
+  // Whether nobody asks for their end any more: a broker delivers them again over another
+  // connection.
+  virtual bool Lost() const { return false; }
 };
 
 // An event on its way to one consumer.
@@ -45,14 +49,15 @@ struct Delivery {
   std::shared_ptr<Origin> origin;
   uint64_t ticket = 0;  // names it to its origin
   int deliveries = 0;
-  int tries = 0;       // deliveries that count against max_deliveries
-  bool alone = false;  // a batch with it threw
+  int tries = 0;                       // deliveries that count against max_deliveries
+  bool alone = false;                  // a batch with it threw
+  std::chrono::milliseconds asked{0};  // to wait before the next try, by whoever refused it
 };
 
 struct QueueOptions {
   int max_deliveries = 20;  // Events.max_deliveries of the config
   // An event that is to come again waits first_backoff, then twice as long each time up to
-  // max_backoff, less up to a half at random.
+  // max_backoff, less up to a half at random; but as long as the error asks for, up to max_backoff.
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds max_backoff{10'000};
 };
@@ -69,6 +74,8 @@ class ConsumerQueue {
   // Ends after the delivery that is running; what waits is left where it is, with its origin.
   void Stop();
   void Push(std::vector<Delivery> deliveries);
+  // Delivers nothing more of an origin that is lost.
+  void Forget(const Origin& origin);
   // Counts an event that is dead before it could be delivered.
   void CountDead() { dead_.Increment(); }
 
@@ -87,7 +94,7 @@ class ConsumerQueue {
   bool Again(Delivery& delivery, const Status& status, bool threw);
   DeadLetter Bury(const Delivery& delivery, const Status& status);
   void WaitAside(std::vector<Delivery> again);
-  std::chrono::milliseconds Backoff(int deliveries);
+  std::chrono::milliseconds Backoff(const Delivery& delivery);
   void TellWhetherHeld(const std::vector<Status>& statuses);
 
   const Consumer consumer_;

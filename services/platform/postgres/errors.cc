@@ -7,6 +7,8 @@
 namespace winnow::pg {
 namespace {
 
+constexpr std::chrono::seconds kDiskFullRetry(5);
+
 // Its first line; the later ones quote the statement.
 std::string FirstLine(const char* what) {
   constexpr size_t kMostBytes = 300;
@@ -39,6 +41,11 @@ Failure ClassifySqlState(const std::string& sqlstate, const std::string& detail)
         Unavailable(Reason::kStoreUnavailable, "a lock did not come free in time", kRetryAfter)};
   }
   if (sqlstate == "23505") return {AlreadyExists("row", "of a unique key")};
+  // The connection is as good as another would be, and what waits a while may find room.
+  if (sqlstate == "53100") {
+    log::Error("PostgreSQL's disk is full", {{"detail", detail}});
+    return {Unavailable(Reason::kStoreUnavailable, "PostgreSQL's disk is full", kDiskFullRetry)};
+  }
   // A server that is shutting down, starting, out of something, or a standby by now.
   if (kind == "08" || kind == "57" || kind == "53" || kind == "58" || sqlstate == "25006" ||
       sqlstate == "25P03" || sqlstate == "40003") {
