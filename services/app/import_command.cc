@@ -14,6 +14,7 @@
 #include "services/app/import_report.h"
 #include "services/app/import_run.h"
 #include "services/app/remote.h"
+#include "services/app/terminal.h"
 #include "services/platform/clock.h"
 #include "services/platform/text.h"
 
@@ -42,8 +43,8 @@ Examples:
   winnow import news.jsonl.gz --namespace demo --json
   zcat part-*.gz | winnow import - --namespace demo
 
-Exit codes: 0 all lines went in; 1 failed; 2 wrong call; 3 no server; 4 went in, except refused
-lines; 130 interrupted.)";
+Exit codes: 0 all lines went in; 1 failed, or the file is damaged: what came before that is in; 2
+wrong call; 3 no server; 4 went in, except refused lines; 130 interrupted.)";
 
 ImportIdentity MakeIdentity(const ImportOptions& options) {
   ImportIdentity identity;
@@ -94,14 +95,16 @@ int Conclude(const ImportOptions& options, const ImportRun& run, const Status& s
   const Status& source = run.source_status();
   const bool damaged = !source.ok() && source.code() != StatusCode::kCancelled;
   if (damaged) {
-    std::cerr << "winnow: " << Message(source) << ". What came before it went in.\n";
+    std::cerr << "winnow: " << Message(source) << ". Before that came " << WithCommas(tally.lines)
+              << " lines, of which " << WithCommas(tally.lines - tally.refused()) << " are in.\n";
   }
   if (!status.ok()) {
     const int code = Fail(status);
     if (!checkpoint_path.empty()) std::cerr << "The same command goes on from here.\n";
     return code == kUsage ? kFailed : code;  // the server's refusal is not a wrong call
   }
-  return damaged || tally.refused() > 0 ? kPartlyRefused : kOk;
+  if (damaged) return kFailed;
+  return tally.refused() > 0 ? kPartlyRefused : kOk;
 }
 
 int RunImport(const ImportOptions& options, const Interrupt& interrupt) {

@@ -6,9 +6,8 @@ namespace winnow::app {
 namespace {
 
 constexpr std::string_view kPrivateScheme = "postgres-private:";
-// One log transaction is in flight per stream; more streams than this take turns. Each target may
-// hold one up while PostgreSQL stalls, and Dedup is to notice that by itself.
-constexpr int kLogConnections = 8;
+// One log transaction is in flight per stream; more streams than this take turns.
+constexpr int kLogConnections = 4;
 // Relays and consumers of events.
 constexpr int kEventConnections = 4;
 // Listeners, probes, an operator's psql.

@@ -131,6 +131,32 @@ TEST_F(PrivatePostgresTest, ASilentServerIsKilledSoonAfterTheDeadlineOfAStop) {
   EXPECT_NE(StartOrFail(Options()), nullptr);
 }
 
+TEST_F(PrivatePostgresTest, KeepsItsLogSmallWhileItRuns) {
+  CopyCluster();
+  PrivatePostgresOptions options = Options();
+  options.log_bytes = 2000;
+  auto postgres = StartOrFail(options);
+  ASSERT_NE(postgres, nullptr);
+  const std::string log = data_dir_ + "/pg.log";
+  // Each refused login is a line.
+  const auto refuse = [&] {
+    EXPECT_THROW(pqxx::connection(postgres->UrlOf("no_such_database")), std::exception);
+  };
+  ASSERT_TRUE(Eventually([&] {
+    refuse();
+    return fs::exists(log + ".1");
+  }));
+  EXPECT_GT(fs::file_size(log + ".1"), 2000U);
+  EXPECT_TRUE(Eventually([&] { return fs::file_size(log) <= 2000; }));
+  // What comes after begins at the beginning.
+  ASSERT_TRUE(Eventually([&] {
+    refuse();
+    return fs::file_size(log) > 0;
+  }));
+  std::ifstream in(log);
+  EXPECT_NE(in.get(), 0);
+}
+
 TEST_F(PrivatePostgresTest, IsStartedAgainWhenItDies) {
   CopyCluster();
   auto postgres = StartOrFail(Options());

@@ -13,6 +13,7 @@
 #include "tests/support/gate.h"
 #include "tests/support/health_client.h"
 #include "tests/support/http_get.h"
+#include "tests/support/temp_dir.h"
 
 namespace winnow::test {
 namespace {
@@ -200,6 +201,38 @@ TEST_F(Tls, NamesTheFileThatIsMissingOrNoPem) {
   EXPECT_THAT(Message(StartError(config)), HasSubstr("cannot read /nowhere/server.key"));
   config.mutable_tls()->set_key_file(Path("README.md"));
   EXPECT_THAT(Message(StartError(config)), HasSubstr("holds no PEM block"));
+}
+
+TEST_F(Tls, SaysThatKeyAndCertificateDoNotBelongTogether) {
+  config::v1::Config config;
+  config.set_listen("127.0.0.1:0");
+  config.mutable_tls()->set_cert_file(Path("server.pem"));
+  config.mutable_tls()->set_key_file(Path("client.key"));
+  const Status mixed = StartError(config);
+  EXPECT_EQ(ViolationsOf(mixed).at(0).field, "tls.key_file");
+  EXPECT_THAT(Message(mixed), HasSubstr("client.key is not the key of the certificate in"));
+  EXPECT_THAT(Message(mixed), HasSubstr("server.pem"));
+}
+
+TEST_F(Tls, SaysWhichFileHoldsWhatCannotBeRead) {
+  const TempDir folder("tls");
+  const auto write = [&](const std::string& name, const std::string& kind) {
+    const std::string path = folder.path() + "/" + name;
+    std::ofstream(path) << "-----BEGIN " << kind << "-----\nAAAA\n-----END " << kind << "-----\n";
+    return path;
+  };
+  const auto field = [](const std::string& cert, const std::string& key, const std::string& ca) {
+    config::v1::Config config;
+    config.set_listen("127.0.0.1:0");
+    config.mutable_tls()->set_cert_file(cert);
+    config.mutable_tls()->set_key_file(key);
+    config.mutable_tls()->set_client_ca_file(ca);
+    return ViolationsOf(StartError(config)).at(0).field;
+  };
+  const std::string bad = write("bad.pem", "CERTIFICATE");
+  EXPECT_EQ(field(bad, Path("server.key"), ""), "tls.cert_file");
+  EXPECT_EQ(field(Path("server.pem"), write("bad.key", "PRIVATE KEY"), ""), "tls.key_file");
+  EXPECT_EQ(field(Path("server.pem"), Path("server.key"), bad), "tls.client_ca_file");
 }
 
 TEST(Health, FollowsTheDependencies) {

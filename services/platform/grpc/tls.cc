@@ -1,12 +1,15 @@
 #include "services/platform/grpc/tls.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include "services/platform/file.h"
 
 namespace winnow::rpc {
 namespace {
+
+constexpr size_t kMaxPemBytes = size_t{1} << 20;
 
 struct Files {
   std::string certificate;
@@ -16,17 +19,60 @@ struct Files {
 
 StatusOr<std::string> ReadPem(const std::string& path, std::string_view field,
                               std::string_view marker) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    return InvalidField(std::string(field), "cannot read " + path + ": " + std::strerror(errno));
+  StatusOr<std::string> pem = ReadFile(path, kMaxPemBytes);
+  if (!pem.ok()) {
+    return InvalidField(std::string(field), "cannot read " + path + ": " + Message(pem.status()));
   }
-  std::string pem = std::move(text).str();
-  if (pem.find(marker) == std::string::npos) {
+  if (pem->find(marker) == std::string::npos) {
     return InvalidField(std::string(field),
                         path + " holds no PEM block \"" + std::string(marker) + "...\"");
   }
   return pem;
+}
+
+struct Free {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using Bio = std::unique_ptr<BIO, Free>;
+
+Bio BioOf(const std::string& pem) {
+  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+// In place of OpenSSL's own, which asks the terminal.
+int NoPassword(char*, int, int, void*) { return -1; }
+
+std::unique_ptr<X509, Free> CertificateOf(const std::string& pem) {
+  const Bio bio = BioOf(pem);
+  return std::unique_ptr<X509, Free>(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
+}
+
+// Of what does not fit together gRPC says no more than that it cannot listen.
+Status CheckFit(const config::v1::Tls& tls, const Files& files) {
+  const auto certificate = CertificateOf(files.certificate);
+  if (!certificate) {
+    return InvalidField("tls.cert_file", tls.cert_file() + " begins with no readable certificate");
+  }
+  if (!files.authorities.empty() && !CertificateOf(files.authorities)) {
+    return InvalidField("tls.client_ca_file",
+                        tls.client_ca_file() + " begins with no readable certificate");
+  }
+  const Bio bio = BioOf(files.key);
+  const std::unique_ptr<EVP_PKEY, Free> key(
+      PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
+  if (!key) {
+    return InvalidField("tls.key_file", tls.key_file() +
+                                            " holds no private key that can be read (one with a "
+                                            "password cannot)");
+  }
+  if (X509_check_private_key(certificate.get(), key.get()) != 1) {
+    return InvalidField("tls.key_file", tls.key_file() + " is not the key of the certificate in " +
+                                            tls.cert_file() +
+                                            ": give the two that belong together");
+  }
+  return OkStatus();
 }
 
 StatusOr<Files> ReadFiles(const config::v1::Tls& tls) {
@@ -41,6 +87,9 @@ StatusOr<Files> ReadFiles(const config::v1::Tls& tls) {
     WINNOW_ASSIGN_OR_RETURN(files.authorities, ReadPem(tls.client_ca_file(), "tls.client_ca_file",
                                                        "-----BEGIN CERTIFICATE"));
   }
+  const Status fit = CheckFit(tls, files);
+  ERR_clear_error();  // of this thread, for whoever asks next
+  WINNOW_RETURN_IF_ERROR(fit);
   return files;
 }
 

@@ -3,19 +3,17 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "services/platform/log.h"
 #include "services/platform/postgres/server/admin.h"
 #include "services/platform/postgres/server/cluster.h"
 #include "services/platform/postgres/server/data_dir.h"
+#include "services/platform/postgres/server/log_keeper.h"
 #include "services/platform/postgres/server/old_server.h"
 #include "services/platform/postgres/server/supervisor.h"
 
 namespace winnow::pg {
 namespace {
-
-constexpr uintmax_t kLargestLogBytes = 10 << 20;
 
 std::string Environment(const char* name) {
   const char* value = getenv(name);
@@ -60,13 +58,6 @@ Command PostmasterCommand(const Programs& programs, const Account& account,
   return command;
 }
 
-void KeepLogSmall(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::file_size(path, error) < kLargestLogBytes || error) return;
-  std::filesystem::rename(path, path + ".1", error);
-  if (error) log::Warn("cannot put the log of the private PostgreSQL aside", {{"path", path}});
-}
-
 }  // namespace
 
 PrivatePostgres::PrivatePostgres() = default;
@@ -100,7 +91,7 @@ StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
                           PrepareSocketDir(data_dir, account, getenv("XDG_RUNTIME_DIR")));
   self->url_ = self->UrlOf(kDatabase);
   const std::string log_path = data_dir + "/pg.log";
-  KeepLogSmall(log_path);
+  self->log_keeper_ = std::make_unique<LogKeeper>(log_path, options.log_bytes);
   self->supervisor_ = std::make_unique<Supervisor>(
       Supervisor::Plan{.command = PostmasterCommand(programs, account, cluster_dir,
                                                     Settings(self->socket_dir_, options), lock_fd),

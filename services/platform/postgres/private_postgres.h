@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -16,6 +17,7 @@
 // only. The rules are in ARCHITECTURE.md, "The private PostgreSQL"; each has a test.
 namespace winnow::pg {
 
+class LogKeeper;
 class Supervisor;
 struct DataDirLocks;
 
@@ -28,6 +30,8 @@ struct PrivatePostgresOptions {
   std::chrono::milliseconds old_server_limit = std::chrono::seconds(60);
   // What all pools of the process may hold, and some for others.
   int max_connections = 100;
+  // The server's log, pg.log, begins anew beyond; what it held before is pg.log.1.
+  uintmax_t log_bytes = 10 << 20;
   // False for tests: nothing is synced, a crash of the machine may lose everything.
   bool durable = true;
   // Calls a start off, whatever it waits for: it ends with an error and leaves nothing running.
@@ -63,6 +67,7 @@ class PrivatePostgres {
   std::string socket_dir_;
   std::string url_;
   std::unique_ptr<DataDirLocks> locks_;  // outlives the supervisor
+  std::unique_ptr<LogKeeper> log_keeper_;
   std::unique_ptr<Supervisor> supervisor_;
 };
 
