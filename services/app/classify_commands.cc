@@ -11,6 +11,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
+#include "services/platform/uuid.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"
 
 namespace winnow::app {
@@ -34,9 +35,10 @@ struct ClassifyOptions {
   std::string order = "newest";
   int explain = 0;
   int count = 20;
-  int64_t run = 0;
-  int64_t base = 0;
+  std::string run;
+  std::string base;
   int64_t budget = 0;
+  bool resume = false;
   bool activate = false;
   bool json = false;
 };
@@ -53,9 +55,10 @@ StatusOr<Response> Call(const Remote& remote, Stub& stub,
   return response;
 }
 
-// "FILTERED" of COMMENT_STATUS_FILTERED, "none" of no status.
+// "FILTERED" of COMMENT_STATUS_FILTERED; a number that this program does not know stays one.
 std::string Show(CommentStatus status) {
-  return status == COMMENT_STATUS_UNSPECIFIED ? "none" : CommentStatus_Name(status).substr(15);
+  const std::string& name = CommentStatus_Name(status);
+  return name.empty() ? std::to_string(status) : name.substr(15);
 }
 
 StatusOr<std::string> ReadAll(const std::string& file) {
@@ -67,20 +70,21 @@ StatusOr<std::string> ReadAll(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
-// A video's statuses share one word with the API's: "filtered", "content_suggestion", "normal".
+// Statuses share one word with the API's: "filtered", "content_suggestion", "normal".
 StatusOr<CommentStatus> ToCommentStatus(std::string name) {
   for (char& c : name) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
   CommentStatus status = COMMENT_STATUS_UNSPECIFIED;
   if (CommentStatus_Parse("COMMENT_STATUS_" + name, &status)) return status;
-  return InvalidField("status", "must be normal, filtered or content_suggestion");
+  return InvalidField("status", "must be normal, filtered, content_suggestion or unclassified");
 }
 
 void PrintRun(const Run& run) {
   std::cout << "run " << run.id() << " of " << run.video_id() << ": "
-            << RunState_Name(run.state()).substr(10) << (run.is_active() ? ", active" : "") << ", "
+            << RunState_Name(run.state()).substr(10) << (run.active() ? ", active" : "") << ", "
             << run.classified_count() << " of " << run.input_count() << " classified, "
             << run.failed_count() << " failed, " << run.call_count() << " calls, cost "
-            << run.cost_micros() << " (" << run.model() << ", " << run.policy() << ")";
+            << run.cost_micros() << " (" << run.model() << ", " << run.policy_name() << "@"
+            << run.policy_version() << ")";
   if (run.pause_reason() != FAILURE_KIND_UNSPECIFIED) {
     std::cout << ", paused for " << FailureKind_Name(run.pause_reason()).substr(13);
   }
@@ -115,7 +119,7 @@ int RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
   for (size_t begin = 0; begin < all->size() && !interrupt.requested();) {
     ClassifyTextsRequest request;
     request.set_namespace_(options.ns);
-    request.set_policy(options.policy);
+    request.set_policy_name(options.policy);
     request.set_explain(options.explain);
     size_t bytes = 0;
     while (begin < all->size() && request.texts_size() < kTexts) {
@@ -135,10 +139,10 @@ int RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
 }
 
 void PrintImport(const ImportCommentsResponse& imported) {
-  std::cout << CommentShape_Name(imported.shape()).substr(14) << ": " << imported.created()
-            << " new, " << imported.updated() << " edited, " << imported.unchanged() << " known, "
-            << imported.duplicates() << " twice, " << imported.skipped_count() << " skipped, "
-            << imported.missing_replies() << " replies missing\n";
+  std::cout << CommentShape_Name(imported.shape()).substr(14) << ": " << imported.created_count()
+            << " new, " << imported.updated_count() << " edited, " << imported.unchanged_count()
+            << " known, " << imported.duplicate_count() << " twice, " << imported.skipped_count()
+            << " skipped, " << imported.missing_reply_count() << " replies missing\n";
   for (const SkippedComment& skipped : imported.skipped()) {
     std::cout << "  skipped " << skipped.position() << " " << skipped.comment_id() << ": "
               << skipped.why() << '\n';
@@ -165,17 +169,18 @@ StatusOr<ImportCommentsResponse> SendDump(const ClassifyOptions& options, const 
   return response;
 }
 
-int WatchToItsEnd(const Remote& remote, Stub& stub, int64_t run, bool json,
-                  const Interrupt& interrupt) {
+int WatchToItsEnd(const ClassifyOptions& options, const Remote& remote, Stub& stub,
+                  const std::string& run, const Interrupt& interrupt) {
   grpc::ClientContext context;
   remote.PrepareStream(context);
   WatchRunRequest request;
+  request.set_namespace_(options.ns);
   request.set_run_id(run);
   const auto stream = stub.WatchRun(&context, request);
   WatchRunResponse response;
   while (stream->Read(&response)) {
     if (interrupt.requested()) context.TryCancel();
-    if (json) {
+    if (options.json) {
       if (PrintJson(response.run()) != kOk) return kFailed;
     } else {
       PrintRun(response.run());
@@ -200,19 +205,28 @@ int RunImport(const ClassifyOptions& options, const Interrupt& interrupt) {
   request.set_namespace_(options.ns);
   request.set_video_id(options.video);
   request.set_classifier(options.classifier);
-  request.set_policy(options.policy);
+  request.set_policy_name(options.policy);
   request.set_activate(true);
   request.set_budget_micros(options.budget);
+  request.set_request_id(NewUuidV7(SystemClock().Now()));
   const auto started = Call(*remote, *stub, &Stub::StartRun, request);
   if (!started.ok()) return Fail(started.status());
-  return WatchToItsEnd(*remote, *stub, started->run().id(), options.json, interrupt);
+  return WatchToItsEnd(options, *remote, *stub, started->run().id(), interrupt);
 }
 
 int RunWatch(const ClassifyOptions& options, const Interrupt& interrupt) {
   auto remote = Remote::Connect(options.remote);
   if (!remote.ok()) return Fail(remote.status());
   const auto stub = ClassificationService::NewStub(remote->channel());
-  return WatchToItsEnd(*remote, *stub, options.run, options.json, interrupt);
+  if (options.resume) {
+    ResumeRunRequest request;
+    request.set_namespace_(options.ns);
+    request.set_run_id(options.run);
+    if (options.budget > 0) request.set_budget_micros(options.budget);
+    const auto resumed = Call(*remote, *stub, &Stub::ResumeRun, request);
+    if (!resumed.ok()) return Fail(resumed.status());
+  }
+  return WatchToItsEnd(options, *remote, *stub, options.run, interrupt);
 }
 
 int RunDiff(const ClassifyOptions& options, const Interrupt& interrupt) {
@@ -220,6 +234,7 @@ int RunDiff(const ClassifyOptions& options, const Interrupt& interrupt) {
   if (!remote.ok()) return Fail(remote.status());
   const auto stub = ClassificationService::NewStub(remote->channel());
   CompareRunsRequest request;
+  request.set_namespace_(options.ns);
   request.set_run_id(options.run);
   request.set_base_run_id(options.base);
   request.set_page_size(1000);
@@ -260,8 +275,9 @@ int RunList(const ClassifyOptions& options) {
   if (!page.ok()) return Fail(page.status());
   if (options.json) return PrintJson(*page);
   for (const Classification& one : page->classifications()) {
-    std::cout << ShortTime(one.publish_time()) << "  " << one.comment_id() << "  " << one.score()
-              << "  " << one.reason() << '\n';
+    std::cout << ShortTime(one.publish_time()) << "  " << one.comment_id() << "  ";
+    if (one.has_score()) std::cout << one.score();
+    std::cout << "  " << one.reason() << '\n';
   }
   if (page->classifications().empty()) std::cout << "none\n";
   return kOk;
@@ -309,9 +325,14 @@ void AddClassifyCommands(CLI::App& app, Command& chosen) {
       ->check(CLI::NonNegativeNumber);
 
   options = std::make_shared<ClassifyOptions>();
-  AddVerb(*group, chosen, "watch", "follow a run to its end", options, RunWatch)
-      ->add_option("run", options->run, "id of the run")
-      ->required();
+  CLI::App* watch =
+      AddVerb(*group, chosen, "watch", "follow a run to its end, with its cost", options, RunWatch);
+  watch->add_option("run", options->run, "id of the run")->required();
+  watch->add_flag("--resume", options->resume, "go on with it first, where it is paused");
+  watch
+      ->add_option("--budget", options->budget,
+                   "with --resume: most it may cost in all, in millionths")
+      ->check(CLI::PositiveNumber);
 
   options = std::make_shared<ClassifyOptions>();
   CLI::App* diff =
@@ -324,7 +345,8 @@ void AddClassifyCommands(CLI::App& app, Command& chosen) {
                            [](const ClassifyOptions& o, const Interrupt&) { return RunList(o); });
   list->footer("Example:\n  winnow classify list --video PLo9u5Mm5TA --status filtered --count 5");
   list->add_option("--video", options->video, "the video")->required();
-  list->add_option("--status", options->status, "normal, filtered or content_suggestion")
+  list->add_option("--status", options->status,
+                   "normal, filtered, content_suggestion or unclassified")
       ->capture_default_str();
   list->add_option("--order", options->order, "newest or score")
       ->capture_default_str()

@@ -1,7 +1,9 @@
 #include "services/classification/convert.h"
 
 #include <charconv>
+#include <cmath>
 
+#include "services/platform/hash.h"
 #include "services/platform/json_reader.h"
 #include "services/platform/text.h"
 #include "services/platform/timestamp.h"
@@ -12,12 +14,9 @@ namespace {
 constexpr size_t kMaxActor = 128;
 constexpr size_t kMaxNote = 1000;
 constexpr size_t kMaxListed = 10'000;
-
-// Open enums: a number of no status is none, which CheckPolicy refuses.
-CommentStatus KnownStatus(v1::CommentStatus status) {
-  const bool known = status >= 0 && status < static_cast<int>(kStatuses);
-  return known ? static_cast<CommentStatus>(status) : CommentStatus::kNone;
-}
+constexpr size_t kMaxId = 64;
+constexpr size_t kMaxIds = 1000;
+constexpr size_t kMaxRequestId = 64;
 
 }  // namespace
 
@@ -33,6 +32,38 @@ VideoKey ToVideoKey(const std::string& ns, const std::string& video_id, Violatio
     violations.Add("video_id", "must be [A-Za-z0-9_.-], 1 to 128 characters");
   }
   return key;
+}
+
+int64_t ToNumber(const std::string& id) {
+  int64_t number = 0;
+  const char* end = id.data() + id.size();
+  const auto [last, error] = std::from_chars(id.data(), end, number);
+  // One way to write each: an id is compared as a text elsewhere.
+  return error == std::errc() && last == end && number > 0 && ToId(number) == id ? number : 0;
+}
+
+std::string ToId(int64_t number) { return number == 0 ? "" : std::to_string(number); }
+
+StatusOr<NumberKey> ToKey(const std::string& ns, const std::string& id, const std::string& field,
+                          const std::string& resource, Violations& violations) {
+  NumberKey key{ToNamespace(ns, violations), ToNumber(id)};
+  if (id.empty() || id.size() > kMaxId) violations.Add(field, "is required, 1 to 64 bytes");
+  CheckNoNul(id, field, violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  if (key.id == 0) return NotFound(resource, id);
+  return key;
+}
+
+RequestKey ToRequestKey(const std::string& ns, const char* method, const std::string& request_id,
+                        const google::protobuf::Message& request, Needed needed,
+                        Violations& violations) {
+  if (CountCharacters(request_id) > kMaxRequestId) {
+    violations.Add("request_id", "is over 64 characters");
+  } else if (request_id.empty() && needed == Needed::kYes) {
+    violations.Add("request_id", "is required: an id of this call, new for each that is another");
+  }
+  CheckNoNul(request_id, "request_id", violations);
+  return {ns, method, request_id, Hash64(request.SerializeAsString())};
 }
 
 StatusOr<VideoKey> ToVideoKey(const std::string& ns, const std::string& video_id) {
@@ -66,59 +97,28 @@ void CheckNoNul(const std::string& text, const std::string& field, Violations& v
   violations.Add(field, "holds the character U+0000, which cannot be stored: remove it");
 }
 
-std::string ToPolicyName(const std::string& name, const std::string& field,
-                         Violations& violations) {
-  if (name.empty()) return "default";
-  if (!IsSlug(name)) violations.Add(field, "must be [a-z0-9-], 1 to 64 characters");
-  return name;
+void CheckCommentIds(const std::vector<std::string>& ids, Violations& violations) {
+  if (ids.empty() || ids.size() > kMaxIds) {
+    violations.Add("comment_ids",
+                   "has " + std::to_string(ids.size()) + " entries: send 1 to 1,000");
+    return;
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    CheckNoNul(ids[i], "comment_ids[" + std::to_string(i) + "]", violations);
+  }
 }
 
-v1::CommentStatus ToProto(CommentStatus status) { return static_cast<v1::CommentStatus>(status); }
-
-Policy FromProto(const v1::Policy& policy) {
-  Policy domain{.name = policy.name(), .version = policy.version()};
-  for (const v1::HeadRule& rule : policy.head_rules()) {
-    domain.heads.push_back(
-        {rule.head(), rule.threshold(), KnownStatus(rule.status()), rule.reason()});
-  }
-  for (const v1::TextRule& rule : policy.text_rules()) {
-    domain.texts.push_back({rule.contains(), KnownStatus(rule.status()), rule.reason()});
-  }
-  domain.max_failed_share = policy.max_failed_share();
-  return domain;
+v1::CommentStatus ToProto(CommentStatus status) {
+  return status == CommentStatus::kNone ? v1::COMMENT_STATUS_UNCLASSIFIED
+                                        : static_cast<v1::CommentStatus>(status);
 }
 
-v1::Policy ToProto(const Policy& policy) {
-  v1::Policy proto;
-  proto.set_name(policy.name);
-  proto.set_version(policy.version);
-  for (const HeadRule& rule : policy.heads) {
-    v1::HeadRule& out = *proto.add_head_rules();
-    out.set_head(rule.head);
-    out.set_threshold(rule.threshold);
-    out.set_status(ToProto(rule.status));
-    out.set_reason(rule.reason);
-  }
-  for (const TextRule& rule : policy.texts) {
-    v1::TextRule& out = *proto.add_text_rules();
-    out.set_contains(rule.contains);
-    out.set_status(ToProto(rule.status));
-    out.set_reason(rule.reason);
-  }
-  proto.set_max_failed_share(policy.max_failed_share);
-  return proto;
-}
+namespace {
 
-std::string ToBody(const Policy& policy) { return ToProto(policy).SerializeAsString(); }
+// Six digits: what a float holds, without the noise of its binary places.
+double ToScore(float score) { return std::round(static_cast<double>(score) * 1e6) / 1e6; }
 
-StatusOr<Policy> FromBody(const std::string& name, int64_t version, const std::string& body) {
-  v1::Policy proto;
-  if (!proto.ParseFromString(body)) return Internal("a stored policy cannot be read");
-  Policy policy = FromProto(proto);
-  policy.name = name;
-  policy.version = version;
-  return policy;
-}
+}  // namespace
 
 v1::StatusCounts ToProto(const StatusCounts& counts) {
   v1::StatusCounts proto;
@@ -131,18 +131,21 @@ v1::StatusCounts ToProto(const StatusCounts& counts) {
 
 v1::Run ToProto(const Run& run) {
   v1::Run proto;
-  proto.set_id(run.id);
+  proto.set_id(ToId(run.id));
   proto.set_namespace_(run.video.ns);
   proto.set_video_id(run.video.video_id);
   proto.set_classifier(run.classifier);
   proto.set_model(run.model);
-  proto.set_policy(run.policy + "@" + std::to_string(run.policy_version));
+  proto.set_policy_name(run.policy);
+  proto.set_policy_version(run.policy_version);
   proto.set_state(static_cast<v1::RunState>(run.state));
   proto.set_input_count(run.input_count);
   proto.set_classified_count(run.classified);
   proto.set_failed_count(run.failed);
   *proto.mutable_counts() = ToProto(run.counts);
-  proto.set_is_active(run.active);
+  proto.set_active(run.active);
+  proto.set_activate(run.activate);
+  proto.set_budget_micros(run.budget_micros);
   proto.set_call_count(run.calls);
   proto.set_cost_micros(run.cost_micros);
   proto.set_pause_reason(static_cast<v1::FailureKind>(run.pause_reason));
@@ -156,27 +159,33 @@ v1::Classification ToProto(const Resolved& resolved) {
   proto.set_comment_id(resolved.comment_id);
   proto.set_status(ToProto(resolved.status));
   proto.set_reason(resolved.reason);
-  proto.set_score(resolved.score);
+  if (resolved.score >= 0) proto.set_score(ToScore(resolved.score));
   proto.set_source(static_cast<v1::VerdictSource>(resolved.source));
   proto.set_failure(static_cast<v1::FailureKind>(resolved.failure));
-  proto.set_run_id(resolved.run);
-  proto.set_decided_by(resolved.decided_by);
-  proto.set_policy(resolved.policy);
-  proto.set_is_stale(resolved.stale);
+  proto.set_run_id(ToId(resolved.run));
+  proto.set_model(resolved.model);
+  proto.set_policy_name(resolved.policy);
+  proto.set_policy_version(resolved.policy_version);
+  proto.set_stale(resolved.stale);
   *proto.mutable_publish_time() = ToTimestamp(resolved.sort_time);
-  if (resolved.overridden) proto.set_overridden_status(ToProto(resolved.own_status));
+  if (resolved.decide_time) *proto.mutable_decide_time() = ToTimestamp(*resolved.decide_time);
+  if (!resolved.overridden) return proto;
+  proto.set_overridden_status(ToProto(resolved.own_status));
+  proto.set_actor(resolved.actor);
+  if (resolved.override_time) *proto.mutable_override_time() = ToTimestamp(*resolved.override_time);
   return proto;
 }
 
 v1::AuditEntry ToProto(const AuditEntry& entry) {
   v1::AuditEntry proto;
-  proto.set_id(entry.id);
+  proto.set_id(ToId(entry.id));
   *proto.mutable_create_time() = ToTimestamp(entry.create_time);
   proto.set_actor(entry.actor);
   proto.set_action(entry.action);
   proto.set_video_id(entry.video_id);
   proto.set_comment_id(entry.comment_id);
-  proto.set_run_id(entry.run);
+  proto.set_run_id(ToId(entry.run));
+  proto.set_appeal_id(ToId(entry.appeal));
   proto.set_before(entry.before);
   proto.set_after(entry.after);
   proto.set_note(entry.note);
@@ -185,15 +194,50 @@ v1::AuditEntry ToProto(const AuditEntry& entry) {
 
 v1::Appeal ToProto(const Appeal& appeal) {
   v1::Appeal proto;
-  proto.set_id(appeal.id);
+  proto.set_id(ToId(appeal.id));
+  proto.set_namespace_(appeal.video.ns);
+  proto.set_video_id(appeal.video.video_id);
   proto.set_comment_id(appeal.comment_id);
   proto.set_status(ToProto(appeal.status));
   proto.set_actor(appeal.actor);
   proto.set_note(appeal.note);
-  proto.set_is_resolved(appeal.resolved);
-  proto.set_is_granted(appeal.granted);
+  proto.set_state(static_cast<v1::AppealState>(appeal.state));
   *proto.mutable_create_time() = ToTimestamp(appeal.create_time);
+  proto.set_resolver(appeal.resolver);
+  proto.set_resolve_note(appeal.resolve_note);
+  if (appeal.resolve_time) *proto.mutable_resolve_time() = ToTimestamp(*appeal.resolve_time);
   return proto;
+}
+
+namespace {
+
+v1::CommentStatus StatusNamed(const std::string& name) {
+  for (size_t i = 1; i < kStatuses; ++i) {
+    const auto status = static_cast<CommentStatus>(i);
+    if (name == NameOf(status)) return ToProto(status);
+  }
+  return v1::COMMENT_STATUS_UNCLASSIFIED;
+}
+
+}  // namespace
+
+v1::WatchClassificationsResponse ToEvent(const AuditEntry& entry) {
+  v1::WatchClassificationsResponse event;
+  if (entry.action == "activate" || entry.action == "rollback") {
+    event.mutable_activated()->set_video_id(entry.video_id);
+    event.mutable_activated()->set_run_id(ToId(entry.run));
+    event.mutable_activated()->set_previous_run_id(entry.before);
+  } else if (entry.action == "delete_video") {
+    event.mutable_deleted()->set_video_id(entry.video_id);
+  } else if (!entry.comment_id.empty() && entry.before != entry.after && !entry.after.empty()) {
+    v1::ClassificationChanged& changed = *event.mutable_changed();
+    changed.set_video_id(entry.video_id);
+    changed.set_comment_id(entry.comment_id);
+    changed.set_previous_status(StatusNamed(entry.before));
+    changed.set_status(StatusNamed(entry.after));
+    changed.set_audit_entry_id(ToId(entry.id));
+  }
+  return event;
 }
 
 v1::TextVerdict ToProto(const Decider& decider, const Decider::Decision& decision) {
@@ -202,7 +246,7 @@ v1::TextVerdict ToProto(const Decider& decider, const Decider::Decision& decisio
   proto.set_reason(decision.outcome.reason);
   const std::vector<Head>& heads = decider.model().heads();
   for (size_t i = 0; i < heads.size(); ++i) {
-    (*proto.mutable_scores())[heads[i].name] = decision.scores[i];
+    (*proto.mutable_scores())[heads[i].name] = ToScore(decision.scores[i]);
   }
   if (decision.head >= 0) proto.set_head(heads[static_cast<size_t>(decision.head)].name);
   return proto;
@@ -211,7 +255,7 @@ v1::TextVerdict ToProto(const Decider& decider, const Decider::Decision& decisio
 Outcome FromProto(const v1::Verdict& verdict, const std::string& prefix, Violations& violations) {
   Outcome outcome;
   outcome.source = Source::kExternal;
-  outcome.score = verdict.score();
+  if (verdict.has_score()) outcome.score = static_cast<float>(verdict.score());
   outcome.reason = verdict.reason();
   if (verdict.failure() != v1::FAILURE_KIND_UNSPECIFIED) {
     if (verdict.status() != v1::COMMENT_STATUS_UNSPECIFIED || verdict.failure() < 0 ||
@@ -229,7 +273,7 @@ Outcome FromProto(const v1::Verdict& verdict, const std::string& prefix, Violati
   if (!IsReason(outcome.reason)) {
     violations.Add(prefix + "reason", "must be [a-z0-9_], at most 64 characters");
   }
-  if (!(outcome.score >= 0 && outcome.score <= 1)) {
+  if (verdict.has_score() && !(verdict.score() >= 0 && verdict.score() <= 1)) {
     violations.Add(prefix + "score", "must be 0 to 1");
   }
   return outcome;
@@ -266,13 +310,16 @@ std::vector<v1::Verdict> FromLists(const std::string& json, Violations& violatio
 
 std::string ToNdjson(const Resolved& resolved) {
   char score[32];
-  const auto [end, error] = std::to_chars(score, score + sizeof score, resolved.score);
+  const auto [end, error] = std::to_chars(score, score + sizeof score, ToScore(resolved.score));
+  const bool scored = error == std::errc() && resolved.score >= 0;
   return "{\"comment_id\":" + JsonQuoted(resolved.comment_id) + ",\"status\":\"" +
          NameOf(resolved.status) + "\",\"reason\":" + JsonQuoted(resolved.reason) +
-         ",\"score\":" + std::string(score, error == std::errc() ? end : score) + ",\"source\":\"" +
-         NameOf(resolved.source) + "\",\"run_id\":" + std::to_string(resolved.run) +
-         ",\"model\":" + JsonQuoted(resolved.decided_by) +
-         ",\"policy\":" + JsonQuoted(resolved.policy) + "}";
+         ",\"score\":" + (scored ? std::string(score, end) : "null") + ",\"source\":\"" +
+         NameOf(resolved.source) + "\",\"run_id\":\"" + ToId(resolved.run) +
+         "\",\"model\":" + JsonQuoted(resolved.model) +
+         ",\"policy_name\":" + JsonQuoted(resolved.policy) +
+         ",\"policy_version\":" + std::to_string(resolved.policy_version) +
+         ",\"actor\":" + JsonQuoted(resolved.actor) + "}";
 }
 
 }  // namespace winnow::classification

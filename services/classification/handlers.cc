@@ -1,15 +1,9 @@
 #include "services/classification/handlers.h"
 
-#include <algorithm>
-#include <limits>
-
-#include "services/platform/grpc/rpc_status.h"
-#include "services/platform/hash.h"
-#include "services/platform/page_token.h"
 #include "services/platform/text.h"
 #include "services/platform/utf8.h"
 
-// Comments, texts, policies and the audit. Runs, verdicts and overrides are beside.
+// Comments and texts. The others are beside.
 namespace winnow::classification {
 namespace {
 
@@ -21,7 +15,6 @@ constexpr int kMaxTexts = 1000;
 constexpr size_t kMaxTextCharacters = 20'000;
 constexpr size_t kMaxTextsCharacters = 400'000;
 constexpr int kMaxExplain = 20;
-constexpr uint8_t kAuditToken = 40;
 
 bool IsUploadId(const std::string& id) { return id.size() <= 64 && IsVideoId(id); }
 
@@ -66,13 +59,6 @@ void CheckTexts(const v1::ClassifyTextsRequest& request, Violations& violations)
   }
 }
 
-// What computes for long asks between its parts whether somebody waits for it still.
-Status StillWanted(const rpc::CallContext& call) {
-  if (call.cancelled()) return rpc::Cancelled("the caller went away");
-  if (call.TimeLeft().count() > 0) return OkStatus();
-  return DeadlineExceeded("not done before the deadline: send less, or give it more time");
-}
-
 }  // namespace
 
 StatusOr<v1::ImportCommentsResponse> Handlers::Import(const rpc::CallContext& call,
@@ -95,7 +81,7 @@ StatusOr<v1::ImportCommentsResponse> Handlers::Import(const rpc::CallContext& ca
   const auto take = [&](Comment comment) -> Status {
     const auto [place, is_new] = places.emplace(comment.id, batch.size());
     if (!is_new) {
-      response.set_duplicates(response.duplicates() + 1);
+      response.set_duplicate_count(response.duplicate_count() + 1);
       Comment& other = batch[place->second];
       if (comment.update_time >= other.update_time) other = std::move(comment);
       return OkStatus();
@@ -106,10 +92,10 @@ StatusOr<v1::ImportCommentsResponse> Handlers::Import(const rpc::CallContext& ca
   WINNOW_ASSIGN_OR_RETURN(const ParseReport report, ParseComments(bytes, field, take));
   WINNOW_RETURN_IF_ERROR(flush());
   response.set_shape(static_cast<v1::CommentShape>(report.shape));
-  response.set_created(total.created);
-  response.set_updated(total.updated);
-  response.set_unchanged(total.unchanged);
-  response.set_missing_replies(report.missing_replies);
+  response.set_created_count(total.created);
+  response.set_updated_count(total.updated);
+  response.set_unchanged_count(total.unchanged);
+  response.set_missing_reply_count(report.missing_replies);
   response.set_skipped_count(report.skipped_count);
   for (const Skipped& skipped : report.skipped) {
     v1::SkippedComment& out = *response.add_skipped();
@@ -155,9 +141,11 @@ StatusOr<v1::ImportCommentsResponse> Handlers::ImportComments(
 
 StatusOr<v1::DeleteVideoResponse> Handlers::DeleteVideo(const rpc::CallContext& call,
                                                         const v1::DeleteVideoRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
-  WINNOW_ASSIGN_OR_RETURN(const int64_t comments,
-                          store_.DeleteVideo(call.deadline, key, call.caller));
+  Violations violations;
+  const VideoKey key = ToVideoKey(request.namespace_(), request.video_id(), violations);
+  const Speaker speaker = ToSpeaker(call, request, violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  WINNOW_ASSIGN_OR_RETURN(const int64_t comments, store_.DeleteVideo(call.deadline, key, speaker));
   options_.video_deleted(key);
   v1::DeleteVideoResponse response;
   response.set_comment_count(comments);
@@ -172,12 +160,13 @@ StatusOr<v1::ClassifyTextsResponse> Handlers::ClassifyTexts(
   if (request.explain() < 0 || request.explain() > kMaxExplain) {
     violations.Add("explain", "must be 0 to 20");
   }
-  const std::string name = ToPolicyName(request.policy(), "policy", violations);
+  const PolicyRef policy = ToPolicyRef(request.policy_name(), request.policy_version(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const auto decider, policies_.Get(call.deadline, ns, name, 0));
+  WINNOW_ASSIGN_OR_RETURN(const auto decider,
+                          policies_.Get(call.deadline, ns, policy.name, policy.version));
   v1::ClassifyTextsResponse response;
   for (const std::string& text : request.texts()) {
-    WINNOW_RETURN_IF_ERROR(StillWanted(call));
+    WINNOW_RETURN_IF_ERROR(CheckWanted(call));
     const Decider::Decision decision = decider->Decide(text);
     v1::TextVerdict& verdict = *response.add_verdicts();
     verdict = ToProto(*decider, decision);
@@ -190,113 +179,8 @@ StatusOr<v1::ClassifyTextsResponse> Handlers::ClassifyTexts(
     }
   }
   response.set_model(decider->model().version());
-  response.set_policy(LabelOf(decider->policy()));
-  return response;
-}
-
-StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call,
-                                                    const v1::GetPolicyRequest& request) {
-  Violations violations;
-  const std::string ns = ToNamespace(request.namespace_(), violations);
-  if (request.version() < 0) violations.Add("version", "must not be negative");
-  const std::string name = ToPolicyName(request.name(), "name", violations);
-  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const auto decider,
-                          policies_.Get(call.deadline, ns, name, request.version()));
-  v1::GetPolicyResponse response;
-  *response.mutable_policy() = ToProto(decider->policy());
-  return response;
-}
-
-StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext& call,
-                                                          const v1::UpdatePolicyRequest& request) {
-  Violations violations;
-  const std::string ns = ToNamespace(request.namespace_(), violations);
-  if (!request.has_policy()) violations.Add("policy", "is required: set the policy");
-  Policy policy = FromProto(request.policy());
-  if (request.has_policy()) CheckPolicy(policy, "policy.", violations);
-  const std::string actor = ToActor(request.actor(), call.caller, violations);
-  CheckNote(request.note(), violations);
-  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  const std::string before = LabelOf(policy);
-  const int64_t first = policy.name == "default" ? 1 : 0;
-  const int64_t base = policy.version;
-  policy.version = base + 1;
-  WINNOW_ASSIGN_OR_RETURN(
-      policy.version, store_.PutPolicy(call.deadline, ns, policy.name, base, first, ToBody(policy),
-                                       {.actor = actor,
-                                        .action = "policy",
-                                        .before = base == 0 ? "" : before,
-                                        .after = LabelOf(policy),
-                                        .note = request.note()}));
-  v1::UpdatePolicyResponse response;
-  *response.mutable_policy() = ToProto(policy);
-  return response;
-}
-
-StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
-    const rpc::CallContext& call, const v1::PreviewPolicyRequest& request) {
-  Violations violations;
-  const VideoKey key = ToVideoKey(request.namespace_(), request.video_id(), violations);
-  if (!request.has_policy()) violations.Add("policy", "is required: set the policy to try");
-  Policy policy = FromProto(request.policy());
-  if (request.has_policy()) CheckPolicy(policy, "policy.", violations);
-  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.sample_size(), 1000, 10'000));
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<Comment> sample,
-                          store_.NewestComments(call.deadline, key, size));
-  const Decider decider(EmbeddedModel(), std::move(policy));
-  std::map<std::pair<CommentStatus, CommentStatus>, int64_t> matrix;
-  StatusCounts counts{};
-  for (size_t begin = 0; begin < sample.size(); begin += kBatch) {
-    std::vector<std::string> ids;
-    for (size_t i = begin; i < std::min(sample.size(), begin + kBatch); ++i) {
-      ids.push_back(sample[i].id);
-    }
-    WINNOW_ASSIGN_OR_RETURN(const auto now, store_.GetClassifications(call.deadline, key, ids));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      WINNOW_RETURN_IF_ERROR(StillWanted(call));
-      const CommentStatus then = decider.Decide(sample[begin + i].text).outcome.status;
-      ++counts[static_cast<size_t>(then)];
-      ++matrix[{now[i] ? now[i]->status : CommentStatus::kNone, then}];
-    }
-  }
-  v1::PreviewPolicyResponse response;
-  *response.mutable_counts() = ToProto(counts);
-  for (const auto& [pair, count] : matrix) {
-    v1::ConfusionCell& cell = *response.add_matrix();
-    cell.set_base_status(ToProto(pair.first));
-    cell.set_status(ToProto(pair.second));
-    cell.set_count(count);
-  }
-  return response;
-}
-
-StatusOr<v1::ListAuditEntriesResponse> Handlers::ListAuditEntries(
-    const rpc::CallContext& call, const v1::ListAuditEntriesRequest& request) {
-  Violations violations;
-  const std::string ns = ToNamespace(request.namespace_(), violations);
-  if (!request.video_id().empty()) ToVideoKey("", request.video_id(), violations);
-  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.page_size(), 100, 1000));
-  const uint64_t filter = Hash64(ns + "/" + request.video_id());
-  int64_t before = std::numeric_limits<int64_t>::max();
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.page_token(), kAuditToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(before, token.ReadNumber());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
-  WINNOW_ASSIGN_OR_RETURN(
-      std::vector<AuditEntry> entries,
-      store_.ListAudit(call.deadline, ns, request.video_id(), before, size + 1));
-  v1::ListAuditEntriesResponse response;
-  if (entries.size() > static_cast<size_t>(size)) {
-    entries.resize(static_cast<size_t>(size));
-    response.set_next_page_token(
-        PageTokenWriter(kAuditToken, filter).Add(entries.back().id).Finish());
-  }
-  for (const AuditEntry& entry : entries) *response.add_entries() = ToProto(entry);
+  response.set_policy_name(decider->policy().name);
+  response.set_policy_version(decider->policy().version);
   return response;
 }
 

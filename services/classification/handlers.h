@@ -17,6 +17,16 @@
 
 namespace winnow::classification {
 
+// What computes for long asks between its parts whether somebody waits for it still.
+Status CheckWanted(const rpc::CallContext& call);
+
+// Who says what the request asks for, and why.
+template <class Request>
+Speaker ToSpeaker(const rpc::CallContext& call, const Request& request, Violations& violations) {
+  CheckNote(request.note(), violations);
+  return {ToActor(request.actor(), call.caller, violations), request.note()};
+}
+
 // One method per RPC of ClassificationService; its proto says what each does.
 class Handlers {
  public:
@@ -42,6 +52,7 @@ class Handlers {
   StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
   WINNOW_HANDLER(ImportComments);
   WINNOW_HANDLER(StartRun);
+  WINNOW_HANDLER(ResumeRun);
   WINNOW_HANDLER(GetRun);
   WINNOW_HANDLER(ListRuns);
   WINNOW_HANDLER(CancelRun);
@@ -57,6 +68,8 @@ class Handlers {
   WINNOW_HANDLER(UndoOverride);
   WINNOW_HANDLER(ListOverrideConflicts);
   WINNOW_HANDLER(CreateAppeal);
+  WINNOW_HANDLER(GetAppeal);
+  WINNOW_HANDLER(ListAppeals);
   WINNOW_HANDLER(ResolveAppeal);
   WINNOW_HANDLER(ClassifyTexts);
   WINNOW_HANDLER(GetPolicy);
@@ -79,8 +92,11 @@ class Handlers {
  private:
   StatusOr<v1::ImportCommentsResponse> Import(const rpc::CallContext& call, const VideoKey& key,
                                               std::string_view bytes, const std::string& field);
-  StatusOr<v1::IngestVerdictsResponse> Ingest(const rpc::CallContext& call,
-                                              const v1::IngestVerdictsRequest& request);
+  StatusOr<v1::IngestedVerdicts> Ingest(const rpc::CallContext& call,
+                                        const v1::IngestVerdictsRequest& request);
+  // One try: ABORTED when another version came in between.
+  StatusOr<Policy> Update(const rpc::CallContext& call, const v1::UpdatePolicyRequest& request,
+                          const Store::NewPolicy& asked);
   StatusOr<OverrideResult> Override(const rpc::CallContext& call, const OverrideRequest& request);
 
   Store& store_;

@@ -26,13 +26,28 @@ struct ChangeCursor {
   std::string ns;
   std::string video_id;
   uint64_t filter = 0;
+  uint64_t epoch = 0;  // of the store's history that the numbers are of
   uint64_t writer = 0;
   int64_t id = 0;
 
   std::string Token() const {
-    return PageTokenWriter(kWatchToken, filter).Add(static_cast<int64_t>(writer)).Add(id).Finish();
+    return PageTokenWriter(kWatchToken, filter)
+        .Add(static_cast<int64_t>(epoch))
+        .Add(static_cast<int64_t>(writer))
+        .Add(id)
+        .Finish();
   }
 };
+
+Status ReadToken(const std::string& text, ChangeCursor& at) {
+  WINNOW_ASSIGN_OR_RETURN(auto token, PageTokenReader::Parse(text, kWatchToken, at.filter));
+  WINNOW_ASSIGN_OR_RETURN(const int64_t epoch, token.ReadNumber());
+  WINNOW_ASSIGN_OR_RETURN(const int64_t writer, token.ReadNumber());
+  at.epoch = static_cast<uint64_t>(epoch);
+  at.writer = static_cast<uint64_t>(writer);
+  WINNOW_ASSIGN_OR_RETURN(at.id, token.ReadNumber());
+  return token.Finish();
+}
 
 // Sends what changed since the cursor; false when the stream has ended.
 bool SendChanges(Store& store, ChangeCursor& at,
@@ -47,8 +62,8 @@ bool SendChanges(Store& store, ChangeCursor& at,
     at.writer = change.writer;
     at.id = change.entry.id;
     if (!at.video_id.empty() && at.video_id != change.entry.video_id) continue;
-    v1::WatchClassificationsResponse response;
-    *response.mutable_change() = ToProto(change.entry);
+    v1::WatchClassificationsResponse response = ToEvent(change.entry);
+    if (response.event_case() == v1::WatchClassificationsResponse::EVENT_NOT_SET) continue;
     response.set_resume_token(at.Token());
     if (!subscriber.Send(std::move(response))) return false;
   }
@@ -59,10 +74,13 @@ bool SendChanges(Store& store, ChangeCursor& at,
 
 Status Handlers::WatchRun(const rpc::CallContext& call, const v1::WatchRunRequest& request,
                           const rpc::Subscriber<v1::WatchRunResponse>& subscriber) {
-  WINNOW_RETURN_IF_ERROR(store_.GetRun(call.deadline, request.run_id()).status());
-  watches_.Add([this, id = request.run_id(), subscriber, last = std::string()]() mutable {
+  Violations violations;
+  WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToKey(request.namespace_(), request.run_id(),
+                                                     "run_id", "run", violations));
+  WINNOW_RETURN_IF_ERROR(store_.GetRun(call.deadline, key).status());
+  watches_.Add([this, key, subscriber, last = std::string()]() mutable {
     if (subscriber.Ended()) return false;
-    const auto run = store_.GetRun(Soon(), id);
+    const auto run = store_.GetRun(Soon(), key);
     if (!run.ok()) {
       subscriber.End(run.status());
       return false;
@@ -89,19 +107,21 @@ Status Handlers::WatchClassifications(
   if (!at.video_id.empty()) ToVideoKey("", at.video_id, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   at.filter = Hash64(at.ns + "/" + at.video_id);
-  if (request.resume_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(at.writer, store_.ChangesHead(call.deadline));
-    v1::WatchClassificationsResponse first;
-    first.set_resume_token(at.Token());
-    if (!subscriber.Send(std::move(first))) return OkStatus();
-  } else {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.resume_token(), kWatchToken, at.filter));
-    WINNOW_ASSIGN_OR_RETURN(const int64_t writer, token.ReadNumber());
-    at.writer = static_cast<uint64_t>(writer);
-    WINNOW_ASSIGN_OR_RETURN(at.id, token.ReadNumber());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
+  WINNOW_ASSIGN_OR_RETURN(const Store::Head head, store_.ChangesHead(call.deadline));
+  v1::WatchClassificationsResponse first;
+  if (!request.resume_token().empty()) {
+    WINNOW_RETURN_IF_ERROR(ReadToken(request.resume_token(), at));
+    if (at.epoch != head.epoch || at.writer > head.writer) {
+      first.mutable_gap()->set_reason("the store was restored, or is another one");
+    }
   }
+  if (request.resume_token().empty() || first.has_gap()) {
+    at.epoch = head.epoch;
+    at.writer = head.writer;
+    at.id = 0;
+  }
+  first.set_resume_token(at.Token());
+  if (!subscriber.Send(std::move(first))) return OkStatus();
   watches_.Add([this, at, subscriber]() mutable { return SendChanges(store_, at, subscriber); });
   return OkStatus();
 }

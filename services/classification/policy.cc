@@ -1,7 +1,5 @@
 #include "services/classification/policy.h"
 
-#include <limits>
-
 #include "services/platform/text.h"
 
 namespace winnow::classification {
@@ -46,10 +44,6 @@ std::string LabelOf(const Policy& policy) {
 
 void CheckPolicy(Policy& policy, const std::string& prefix, Violations& violations) {
   if (!IsName(policy.name)) violations.Add(prefix + "name", "must be [a-z0-9-], 1 to 64");
-  if (policy.version < 0) violations.Add(prefix + "version", "must not be negative");
-  if (policy.version == std::numeric_limits<int64_t>::max()) {
-    violations.Add(prefix + "version", "is no version of a policy: send the one you read");
-  }
   if (policy.heads.size() > kMaxHeadRules) {
     violations.Add(prefix + "head_rules", "has more than 16 entries");
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,13 @@ struct TextRule {
 };
 
 struct Policy {
+  std::string ns{};
   std::string name{};
   int64_t version = 0;
   std::vector<HeadRule> heads{};
   std::vector<TextRule> texts{};
   double max_failed_share = 0;
+  std::optional<Time> create_time{};  // none: built in
 };
 
 // "default@1": each head of the model by the threshold its training recommends.

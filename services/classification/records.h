@@ -39,6 +39,10 @@ enum class RunState {
 inline constexpr size_t kStatuses = 4;
 using StatusCounts = std::array<int64_t, kStatuses>;  // by CommentStatus; kNone: unclassified
 
+enum class AppealState { kNone = 0, kOpen = 1, kGranted = 2, kRejected = 3 };
+
+inline constexpr float kNoScore = -1;  // nobody gave one
+
 // A comment as it is stored.
 struct Comment {
   int64_t number = 0;  // of the store; 0 before it is stored
@@ -56,13 +60,27 @@ struct Outcome {
   CommentStatus status = CommentStatus::kNone;
   Failure failure = Failure::kNone;
   Source source = Source::kNone;
-  float score = 0;
+  float score = kNoScore;
   std::string reason;
 };
 
 struct VideoKey {
   std::string ns;
   std::string video_id;
+};
+
+// A run or an appeal of a namespace, by the number behind its id.
+struct NumberKey {
+  std::string ns;
+  int64_t id = 0;
+};
+
+// A call that may come again.
+struct RequestKey {
+  std::string ns{};
+  std::string method{};
+  std::string id{};      // empty: it has none
+  uint64_t content = 0;  // hash of all that it asks for
 };
 
 struct Run {
@@ -93,16 +111,20 @@ struct Resolved {
   CommentStatus status = CommentStatus::kNone;
   CommentStatus own_status = CommentStatus::kNone;  // of the run
   std::string reason;
-  float score = 0;
+  float score = kNoScore;
   Source source = Source::kNone;
   Failure failure = Failure::kNone;
   int64_t run = 0;
-  std::string decided_by;
+  std::string model;
   std::string policy;
+  int64_t policy_version = 0;
   bool stale = false;
   bool overridden = false;
   Time sort_time;
   int64_t number = 0;  // of the comment
+  std::optional<Time> decide_time;
+  std::string actor;  // of the override
+  std::optional<Time> override_time;
 };
 
 struct AuditEntry {
@@ -110,6 +132,7 @@ struct AuditEntry {
   std::string video_id{};
   std::string comment_id{};
   int64_t run = 0;
+  int64_t appeal = 0;
   std::string actor{};
   std::string action{};
   std::string before{};
@@ -120,13 +143,16 @@ struct AuditEntry {
 
 struct Appeal {
   int64_t id = 0;
+  VideoKey video;
   std::string comment_id;
   CommentStatus status = CommentStatus::kNone;
+  AppealState state = AppealState::kNone;
   std::string actor;
   std::string note;
-  bool resolved = false;
-  bool granted = false;
   Time create_time;
+  std::string resolver;
+  std::string resolve_note;
+  std::optional<Time> resolve_time;
 };
 
 // "normal", "filtered", "content_suggestion", "unclassified".

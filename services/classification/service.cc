@@ -26,12 +26,15 @@ WINNOW_METHOD(BatchGetClassifications, kRead);
 WINNOW_METHOD(ListClassifications, kRead);
 WINNOW_METHOD(CountClassifications, kRead);
 WINNOW_METHOD(ListOverrideConflicts, kRead);
+WINNOW_METHOD(GetAppeal, kRead);
+WINNOW_METHOD(ListAppeals, kRead);
 WINNOW_METHOD(ClassifyTexts, kRead);
 WINNOW_METHOD(GetPolicy, kRead);
 WINNOW_METHOD(PreviewPolicy, kRead);
 WINNOW_METHOD(ListAuditEntries, kRead);
 WINNOW_METHOD(ImportComments, kWrite);
 WINNOW_METHOD(StartRun, kWrite);
+WINNOW_METHOD(ResumeRun, kWrite);
 WINNOW_METHOD(CancelRun, kWrite);
 WINNOW_METHOD(ActivateRun, kWrite);
 WINNOW_METHOD(RollbackRun, kWrite);
@@ -66,6 +69,7 @@ class Service final : public v1::ClassificationService::CallbackService {
   }
   WINNOW_UNARY(ImportComments)
   WINNOW_UNARY(StartRun)
+  WINNOW_UNARY(ResumeRun)
   WINNOW_UNARY(CancelRun)
   WINNOW_UNARY(ActivateRun)
   WINNOW_UNARY(RollbackRun)
@@ -84,6 +88,8 @@ class Service final : public v1::ClassificationService::CallbackService {
   WINNOW_UNARY(ListClassifications)
   WINNOW_UNARY(CountClassifications)
   WINNOW_UNARY(ListOverrideConflicts)
+  WINNOW_UNARY(GetAppeal)
+  WINNOW_UNARY(ListAppeals)
   WINNOW_UNARY(ClassifyTexts)
   WINNOW_UNARY(GetPolicy)
   WINNOW_UNARY(PreviewPolicy)

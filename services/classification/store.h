@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,9 @@ struct Imported {
   int64_t unchanged = 0;
 };
 
+// What a call with a request_id did: numbers of which its method knows the meaning.
+using Numbers = std::array<int64_t, 3>;
+
 struct NewRun {
   VideoKey video;
   std::string classifier;
@@ -31,8 +35,8 @@ struct NewRun {
   std::string policy;
   int64_t policy_version = 0;
   bool activate = false;
-  std::string request_id;
   int64_t budget_micros = 0;
+  RequestKey request{};
 };
 
 // A run that this process works on, until the lease ends.
@@ -60,7 +64,9 @@ struct Settlement {
 struct Written {
   int64_t written = 0;
   int64_t known = 0;
+  int64_t ignored = 0;  // not of the run's input
   bool complete = false;
+  bool active = false;  // the run is what readers see
   int64_t missing = 0;
 };
 
@@ -69,6 +75,7 @@ struct FoundComment {
   int64_t number = 0;  // 0: unknown
   bool ambiguous = false;
   uint64_t content_hash = 0;
+  std::string id;  // in full, where it was found by an alias
 };
 
 enum class Order { kNewest, kHighest };
@@ -94,12 +101,34 @@ struct OverrideRequest {
   bool bulk = false;
   bool dry_run = false;
   std::string action = "override";
+  int64_t appeal = 0;  // that is granted by it
+  RequestKey request{};
 };
 
 struct OverrideResult {
   int64_t changed = 0;
   int64_t same = 0;
   int64_t bulk = 0;
+};
+
+struct UndoRequest {
+  VideoKey video;
+  std::string comment_id;  // empty: the bulk
+  int64_t bulk = 0;
+  std::string actor;
+  std::string note;
+  RequestKey request{};
+};
+
+struct UndoResult {
+  int64_t undone = 0;
+  int64_t restored = 0;
+};
+
+// Who says so, and why.
+struct Speaker {
+  std::string actor;
+  std::string note{};
 };
 
 struct Comparison {
@@ -138,7 +167,7 @@ class Store {
   StatusOr<std::vector<FoundComment>> FindComments(Deadline deadline, const VideoKey& key,
                                                    std::span<const std::string> ids);
   StatusOr<std::vector<Comment>> NewestComments(Deadline deadline, const VideoKey& key, int count);
-  StatusOr<int64_t> DeleteVideo(Deadline deadline, const VideoKey& key, const std::string& actor);
+  StatusOr<int64_t> DeleteVideo(Deadline deadline, const VideoKey& key, const Speaker& speaker);
   // Videos whose time is over, at most `limit`.
   StatusOr<std::vector<VideoKey>> ExpiredVideos(Deadline deadline, int limit);
 
@@ -157,16 +186,25 @@ class Store {
   // What readers see of a run changed otherwise than by the calls below.
   Status RaiseRevision(Deadline deadline, const VideoKey& key);
 
+  // --- Calls that came with a request_id ---
+  // What the call did; nothing when it is new. INVALID_ARGUMENT when it asked for something else.
+  StatusOr<std::optional<Numbers>> FindRequest(Deadline deadline, const RequestKey& key);
+  // Drops those that are older than videos get, at most `limit`; answers how many.
+  StatusOr<int64_t> SweepRequests(Deadline deadline, int limit);
+
   // --- Runs ---
   StatusOr<Run> StartRun(Deadline deadline, const NewRun& run);
-  StatusOr<Run> ResumeRun(Deadline deadline, const VideoKey& key, int64_t run);
-  StatusOr<Run> GetRun(Deadline deadline, int64_t run);
+  // A budget of -1 leaves it as it is.
+  StatusOr<Run> ResumeRun(Deadline deadline, const NumberKey& key, int64_t budget_micros);
+  StatusOr<Run> GetRun(Deadline deadline, const NumberKey& key);
   StatusOr<std::vector<Run>> ListRuns(Deadline deadline, const VideoKey& key, int64_t before,
                                       int count);
-  StatusOr<Run> CancelRun(Deadline deadline, int64_t run);
-  StatusOr<Run> ActivateRun(Deadline deadline, int64_t run, double max_failed_share,
-                            const std::string& actor);
-  StatusOr<Run> RollbackRun(Deadline deadline, const VideoKey& key, const std::string& actor);
+  StatusOr<Run> CancelRun(Deadline deadline, const NumberKey& key);
+  StatusOr<Run> ActivateRun(Deadline deadline, const NumberKey& key, double max_failed_share,
+                            const Speaker& speaker);
+  // Leaves the active run `key` for the one before.
+  StatusOr<Run> RollbackRun(Deadline deadline, const NumberKey& key, const Speaker& speaker,
+                            const RequestKey& request);
   // Complete runs that asked to be activated then, oldest first; and one that may not be.
   StatusOr<std::vector<Run>> RunsToActivate(Deadline deadline);
   Status DropActivation(Deadline deadline, int64_t run);
@@ -195,9 +233,11 @@ class Store {
                                   const std::string& cache_name = "");
   Status PauseRun(Deadline deadline, const Lease& lease, Failure reason);
   Status ReleaseRun(Deadline deadline, const Lease& lease);
-  // Of an external agent. FAILED_PRECONDITION unless the run is external and not ended.
-  StatusOr<Written> IngestOutcomes(Deadline deadline, int64_t run,
-                                   std::span<const CommentOutcome> outcomes);
+  // Of an external agent. FAILED_PRECONDITION unless the run is external and not cancelled. What it
+  // changes for readers of an active run is in the audit.
+  StatusOr<Written> IngestOutcomes(Deadline deadline, const NumberKey& key,
+                                   std::span<const CommentOutcome> outcomes,
+                                   const std::string& actor);
   struct Agreement {
     int64_t same = 0;
     int64_t different = 0;
@@ -205,7 +245,7 @@ class Store {
   // How many comments a run and the one before it judge alike, by their own verdicts; none when
   // the run is not active any more.
   StatusOr<Agreement> CompareActive(Deadline deadline, int64_t run);
-  StatusOr<Comparison> CompareRuns(Deadline deadline, int64_t run, int64_t base,
+  StatusOr<Comparison> CompareRuns(Deadline deadline, const NumberKey& run, int64_t base,
                                    const std::string& after, int count, bool with_matrix);
 
   // --- Reads ---
@@ -216,9 +256,12 @@ class Store {
   struct Page {
     int64_t run = 0;
     std::vector<Resolved> items;  // one more than a page when there are more
+    // The last comment that a search for unclassified ones looked at, where it stopped early.
+    std::optional<Resolved> stopped{};
   };
   // INVALID_PAGE_TOKEN when the run of an earlier page is gone.
   StatusOr<Page> List(Deadline deadline, const ListQuery& query);
+  StatusOr<Page> ListUnclassified(Deadline deadline, const ListQuery& query);
   struct Counted {
     StatusCounts counts{};
     int64_t run = 0;
@@ -232,18 +275,29 @@ class Store {
 
   // --- People ---
   StatusOr<OverrideResult> Override(Deadline deadline, const OverrideRequest& request);
-  StatusOr<int64_t> UndoOverrides(Deadline deadline, const VideoKey& key,
-                                  const std::string& comment_id, int64_t bulk,
-                                  const std::string& actor, const std::string& note);
-  StatusOr<Appeal> CreateAppeal(Deadline deadline, const VideoKey& key,
-                                const std::string& comment_id, const std::string& actor,
-                                const std::string& note, const std::string& request_id);
+  StatusOr<UndoResult> UndoOverrides(Deadline deadline, const UndoRequest& request);
+  struct NewAppeal {
+    VideoKey video;
+    std::string comment_id;
+    Speaker speaker;
+    RequestKey request{};
+  };
+  StatusOr<Appeal> CreateAppeal(Deadline deadline, const NewAppeal& appeal);
+  StatusOr<Appeal> GetAppeal(Deadline deadline, const NumberKey& key);
+  struct AppealQuery {
+    std::string ns;
+    std::string video_id;  // empty: all
+    AppealState state = AppealState::kNone;
+    int64_t before = 0;
+    int count = 0;
+  };
+  StatusOr<std::vector<Appeal>> ListAppeals(Deadline deadline, const AppealQuery& query);
   struct Resolution {
-    int64_t appeal = 0;
-    bool grant = false;
+    NumberKey appeal;
+    AppealState state = AppealState::kNone;  // kGranted, kRejected
     CommentStatus status = CommentStatus::kNone;
-    std::string actor;
-    std::string note;
+    Speaker speaker;
+    RequestKey request{};
   };
   StatusOr<Appeal> ResolveAppeal(Deadline deadline, const Resolution& resolution);
 
@@ -251,14 +305,22 @@ class Store {
   struct PolicyRow {
     int64_t version = 0;
     std::string body;
+    Time create_time;
   };
   // Version 0 is the newest. NOT_FOUND.
   StatusOr<PolicyRow> GetPolicy(Deadline deadline, const std::string& ns, const std::string& name,
                                 int64_t version);
-  // ABORTED (STALE_ETAG) unless `base` is the newest version (`first` where none is stored).
-  StatusOr<int64_t> PutPolicy(Deadline deadline, const std::string& ns, const std::string& name,
-                              int64_t base, int64_t first, const std::string& body,
-                              const AuditEntry& audit);
+  struct NewPolicy {
+    std::string ns;
+    std::string name;
+    int64_t base = 0;   // the version it was made from
+    int64_t first = 0;  // what is the newest where none is stored
+    std::string body;
+    AuditEntry audit;
+    RequestKey request{};
+  };
+  // The version. ABORTED (STALE_ETAG) unless `base` is the newest one.
+  StatusOr<int64_t> PutPolicy(Deadline deadline, const NewPolicy& policy);
   StatusOr<std::vector<AuditEntry>> ListAudit(Deadline deadline, const std::string& ns,
                                               const std::string& video_id, int64_t before,
                                               int count);
@@ -269,8 +331,12 @@ class Store {
   };
   StatusOr<std::vector<Change>> ReadChanges(Deadline deadline, const std::string& ns,
                                             uint64_t writer, int64_t id, int count);
-  // Where a watch that begins now begins.
-  StatusOr<uint64_t> ChangesHead(Deadline deadline);
+  // Where a watch that begins now begins, and in which history of the store.
+  struct Head {
+    uint64_t writer = 0;
+    uint64_t epoch = 0;
+  };
+  StatusOr<Head> ChangesHead(Deadline deadline);
 
  private:
   pg::Pool& reads_;

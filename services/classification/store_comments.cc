@@ -72,7 +72,7 @@ constexpr pg::Statement kAddComments{
 constexpr pg::Statement kNewest{
     "classification.newest_comments",
     "SELECT number, id, body, content_hash FROM classification.comments "
-    "WHERE video = $1 ORDER BY number DESC LIMIT $2"};
+    "WHERE video = $1 ORDER BY sort_time DESC, number DESC LIMIT $2"};
 
 constexpr pg::Statement kUnprojected{
     "classification.unprojected_videos",
@@ -197,13 +197,17 @@ StatusOr<std::vector<Comment>> Store::NewestComments(Deadline deadline, const Vi
 }
 
 StatusOr<int64_t> Store::DeleteVideo(Deadline deadline, const VideoKey& key,
-                                     const std::string& actor) {
+                                     const Speaker& speaker) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, key, Lock::kUpdate));
     session.Execute(kDropVerdicts, video.number);
     session.Execute(kDropAudit, key.ns, key.video_id);
-    AddAudit(session, key.ns, {.video_id = key.video_id, .actor = actor, .action = "delete_video"},
+    AddAudit(session, key.ns,
+             {.video_id = key.video_id,
+              .actor = speaker.actor,
+              .action = "delete_video",
+              .note = speaker.note},
              now);
     return video.comment_count;
   });

@@ -38,13 +38,16 @@ StatusOr<Store::Agreement> Store::CompareActive(Deadline deadline, int64_t run) 
   });
 }
 
-StatusOr<Comparison> Store::CompareRuns(Deadline deadline, int64_t run, int64_t base,
+StatusOr<Comparison> Store::CompareRuns(Deadline deadline, const NumberKey& key, int64_t base,
                                         const std::string& after, int count, bool with_matrix) {
+  const int64_t run = key.id;
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Comparison> {
     static constexpr pg::Statement kVideo{
         "classification.videos_of_runs",
-        "SELECT id, video FROM classification.runs WHERE id IN ($1, $2) AND classifier <> ''"};
-    const pqxx::result videos = session.Execute(kVideo, run, base);
+        "SELECT r.id, r.video FROM classification.runs r "
+        "JOIN classification.videos w ON w.number = r.video "
+        "WHERE r.id IN ($1, $2) AND w.namespace = $3 AND r.classifier <> ''"};
+    const pqxx::result videos = session.Execute(kVideo, run, base, key.ns);
     for (const int64_t id : {run, base}) {
       bool found = false;
       for (const pqxx::row& row : videos) found = found || row[0].as<int64_t>() == id;

@@ -73,7 +73,9 @@ void VerdictMetrics::Count(const Outcome& outcome) {
   Counter* verdicts =
       verdicts_[static_cast<size_t>(outcome.status)][static_cast<size_t>(outcome.source)];
   if (verdicts != nullptr) verdicts->Increment();
-  if (outcome.source == Source::kModel) scores_.Observe(static_cast<double>(outcome.score));
+  if (outcome.source == Source::kModel && outcome.score >= 0) {
+    scores_.Observe(static_cast<double>(outcome.score));
+  }
 }
 
 void VerdictMetrics::CountCost(int64_t calls, int64_t micros) {

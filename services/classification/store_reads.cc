@@ -8,23 +8,22 @@ namespace winnow::classification {
 namespace {
 
 // Of v (verdict or null), c (comment), r (run), o (override or null).
-#define WINNOW_RESOLVED                                                                  \
-  "c.id, coalesce(v.resolved, 0), coalesce(v.status, 0), "                               \
-  "CASE WHEN v.overridden THEN coalesce(o.reason, '') ELSE coalesce(v.reason, '') END, " \
-  "coalesce(v.score, 0), CASE WHEN v.overridden THEN 5 ELSE coalesce(v.source, 0) END, " \
-  "coalesce(v.failure, 0), CASE WHEN r.classifier = '' THEN 0 ELSE r.id END, "           \
-  "CASE WHEN v.overridden THEN coalesce(o.actor, '') ELSE r.model END, "                 \
-  "CASE WHEN r.policy = '' THEN '' ELSE r.policy || '@' || r.policy_version END, "       \
-  "coalesce(v.status IS NOT NULL AND v.content_hash <> c.content_hash, FALSE), "         \
-  "coalesce(v.overridden, FALSE), c.sort_time, c.number"
-constexpr int kResolvedColumns = 14;
+#define WINNOW_RESOLVED                                                                   \
+  "c.id, coalesce(v.resolved, 0), coalesce(v.status, 0), "                                \
+  "CASE WHEN v.overridden THEN coalesce(o.reason, '') ELSE coalesce(v.reason, '') END, "  \
+  "coalesce(v.score, -1), CASE WHEN v.overridden THEN 5 ELSE coalesce(v.source, 0) END, " \
+  "coalesce(v.failure, 0), CASE WHEN r.classifier = '' THEN 0 ELSE r.id END, "            \
+  "r.model, r.policy, r.policy_version, "                                                 \
+  "coalesce(v.status IS NOT NULL AND v.content_hash <> c.content_hash, FALSE), "          \
+  "coalesce(v.overridden, FALSE), c.sort_time, c.number, v.decide_time, "                 \
+  "coalesce(o.actor, ''), o.create_time"
 
 #define WINNOW_VERDICT_COLUMNS                                                    \
   "x.comment, x.status, x.resolved, x.failure, x.source, x.overridden, x.score, " \
-  "x.content_hash, x.sort_time, x.reason"
+  "x.content_hash, x.sort_time, x.reason, x.decide_time"
 #define WINNOW_COMMENT_COLUMNS "y.number, y.id, y.content_hash, y.sort_time"
-#define WINNOW_OVERRIDE                                                      \
-  "LEFT JOIN LATERAL (SELECT reason, actor FROM classification.overrides x " \
+#define WINNOW_OVERRIDE                                                                   \
+  "LEFT JOIN LATERAL (SELECT reason, actor, create_time FROM classification.overrides x " \
   "  WHERE x.comment = c.number AND v.overridden LIMIT 1) o ON TRUE "
 #define WINNOW_VERDICT                                \
   "LEFT JOIN LATERAL (SELECT " WINNOW_VERDICT_COLUMNS \
@@ -70,6 +69,32 @@ constexpr pg::Statement kHighest{
     WINNOW_LIST("(x.score, x.comment)",
                 "x.score DESC, x.comment DESC") "ORDER BY v.score DESC, v.comment DESC"};
 
+// Comments from newest to oldest, 10,000 at most: those without a resolved status come out, and the
+// last one that was looked at.
+#define WINNOW_SCANNED                                                                       \
+  " FROM (SELECT number, active_run, comment_count FROM classification.videos "              \
+  "  WHERE namespace = $1 AND video_id = $2) w "                                             \
+  "CROSS JOIN LATERAL (SELECT x.id, x.classifier, x.model, x.policy, x.policy_version "      \
+  "  FROM classification.runs x WHERE x.video = w.number "                                   \
+  "  AND x.id = CASE WHEN $3::bigint = 0 THEN w.active_run ELSE $3::bigint END LIMIT 1) r "  \
+  "CROSS JOIN LATERAL (SELECT " WINNOW_COMMENT_COLUMNS                                       \
+  ", row_number() OVER (ORDER BY y.sort_time DESC, y.number DESC) AS place FROM "            \
+  "  classification.comments y WHERE y.video = w.number AND (y.sort_time, y.number) < ($4, " \
+  "$5::bigint) "                                                                             \
+  "  ORDER BY y.sort_time DESC, y.number DESC LIMIT 10000) c "
+constexpr pg::Statement kUnclassified{
+    "classification.list_unclassified",
+    "SELECT c.place = 10000, v.resolved IS NULL, " WINNOW_RESOLVED WINNOW_SCANNED WINNOW_VERDICT
+        WINNOW_OVERRIDE
+    "WHERE v.resolved IS NULL OR c.place = 10000 ORDER BY c.sort_time DESC, c.number DESC LIMIT "
+    "$6"};
+constexpr pg::Statement kCoverage{
+    "classification.run_coverage",
+    "SELECT r.id, w.comment_count - r.n_normal - r.n_filtered - r.n_suggestion "
+    "FROM classification.videos w JOIN classification.runs r ON r.video = w.number "
+    "AND r.id = CASE WHEN $3::bigint = 0 THEN w.active_run ELSE $3::bigint END "
+    "WHERE w.namespace = $1 AND w.video_id = $2"};
+
 constexpr pg::Statement kCount{
     "classification.count",
     "SELECT CASE WHEN r.classifier = '' THEN 0 ELSE r.id END, "
@@ -107,12 +132,16 @@ Resolved ToResolved(const pqxx::row& row, int first) {
   resolved.source = static_cast<Source>(at(5).as<int>());
   resolved.failure = static_cast<Failure>(at(6).as<int>());
   resolved.run = at(7).as<int64_t>();
-  resolved.decided_by = at(8).as<std::string>();
+  resolved.model = at(8).as<std::string>();
   resolved.policy = at(9).as<std::string>();
-  resolved.stale = at(10).as<bool>();
-  resolved.overridden = at(11).as<bool>();
-  resolved.sort_time = pg::ToTime(at(12));
-  resolved.number = at(kResolvedColumns - 1).as<int64_t>();
+  resolved.policy_version = at(10).as<int64_t>();
+  resolved.stale = at(11).as<bool>();
+  resolved.overridden = at(12).as<bool>();
+  resolved.sort_time = pg::ToTime(at(13));
+  resolved.number = at(14).as<int64_t>();
+  resolved.decide_time = pg::ToOptionalTime(at(15));
+  resolved.actor = at(16).as<std::string>();
+  resolved.override_time = pg::ToOptionalTime(at(17));
   return resolved;
 }
 
@@ -167,6 +196,25 @@ StatusOr<Store::Page> Store::List(Deadline deadline, const ListQuery& query) {
                                                        score, number, query.page_size + 1);
     if (rows.empty()) return NoRows(session, query.video);
     return ToPage(rows);
+  });
+}
+
+StatusOr<Store::Page> Store::ListUnclassified(Deadline deadline, const ListQuery& query) {
+  const std::string time = query.after_time ? pg::ToParameter(*query.after_time) : "infinity";
+  const int64_t number =
+      query.after_number != 0 ? query.after_number : std::numeric_limits<int64_t>::max();
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Page> {
+    const auto& [ns, video] = query.video;
+    const pqxx::result coverage = session.Execute(kCoverage, ns, video, query.run);
+    if (coverage.empty()) return NoRows(session, query.video);
+    Page page{coverage[0][0].as<int64_t>(), {}};
+    if (coverage[0][1].as<int64_t>() == 0) return page;
+    for (const pqxx::row& row :
+         session.Execute(kUnclassified, ns, video, page.run, time, number, query.page_size + 1)) {
+      if (row[0].as<bool>()) page.stopped = ToResolved(row, 2);
+      if (row[1].as<bool>()) page.items.push_back(ToResolved(row, 2));
+    }
+    return page;
   });
 }
 

@@ -34,12 +34,13 @@ constexpr pg::Statement kReadRun{
 constexpr pg::Statement kFind{
     "classification.find_comments",
     "SELECT coalesce(c.number, a.number, 0), coalesce(a.n, 0) > 1, "
-    "coalesce(c.content_hash, a.content_hash, 0) "
+    "coalesce(c.content_hash, a.content_hash, 0), coalesce(a.id, u.id) "
     "FROM unnest($2::text[]) WITH ORDINALITY AS u(id, place) "
     "LEFT JOIN LATERAL (SELECT number, content_hash FROM classification.comments "
     "  WHERE video = $1 AND id = u.id LIMIT 1) c ON TRUE "
     "LEFT JOIN LATERAL (SELECT min(x.number) AS number, min(x.content_hash) AS content_hash, "
-    "  count(*) AS n FROM (SELECT number, content_hash FROM classification.comments "
+    "  min(x.id) AS id, count(*) AS n FROM (SELECT number, id, content_hash "
+    "  FROM classification.comments "
     "  WHERE video = $1 AND alias = u.id LIMIT 2) x) a ON c.number IS NULL "
     "ORDER BY u.place"};
 
@@ -55,9 +56,9 @@ constexpr pg::Statement kReadVerdicts{
 constexpr pg::Statement kWriteVerdicts{
     "classification.write_verdicts",
     "INSERT INTO classification.verdicts AS v (run, comment, status, resolved, failure, source, "
-    "score, content_hash, reason, sort_time) "
+    "score, content_hash, reason, sort_time, decide_time) "
     "SELECT $1, u.comment, nullif(u.status, 0), nullif(u.status, 0), u.failure, u.source, u.score, "
-    "u.hash, u.reason, c.sort_time "
+    "u.hash, u.reason, c.sort_time, $9::timestamptz "
     "FROM unnest($2::bigint[], $3::smallint[], $4::smallint[], $5::smallint[], $6::real[], "
     "  $7::bigint[], $8::text[]) AS u(comment, status, failure, source, score, hash, reason) "
     "CROSS JOIN LATERAL (SELECT sort_time FROM classification.comments "
@@ -65,7 +66,8 @@ constexpr pg::Statement kWriteVerdicts{
     "ON CONFLICT (run, comment) DO UPDATE SET status = excluded.status, "
     "resolved = CASE WHEN v.overridden THEN v.resolved ELSE excluded.resolved END, "
     "failure = excluded.failure, source = excluded.source, score = excluded.score, "
-    "content_hash = excluded.content_hash, reason = excluded.reason"};
+    "content_hash = excluded.content_hash, reason = excluded.reason, "
+    "decide_time = excluded.decide_time"};
 
 // A run of which nothing is missing is complete, in the same statement.
 constexpr pg::Statement kCount{
@@ -79,9 +81,17 @@ constexpr pg::Statement kCount{
 
 constexpr pg::Statement kAudit{
     "classification.audit",
+    "INSERT INTO classification.audit_entries (namespace, video_id, comment_id, run, appeal, "
+    "actor, action, before, after, note, create_time) "
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::timestamptz)"};
+constexpr pg::Statement kAuditChanges{
+    "classification.audit_changes",
     "INSERT INTO classification.audit_entries (namespace, video_id, comment_id, run, actor, "
-    "action, before, after, note, create_time) "
-    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::timestamptz)"};
+    "action, before, after, create_time) SELECT $1, $2, c.id, $3, $4, 'ingest', u.before, u.after, "
+    "$8::timestamptz FROM unnest($5::bigint[], $6::text[], $7::text[]) AS u(comment, before, "
+    "after) "
+    "CROSS JOIN LATERAL (SELECT id FROM classification.comments WHERE number = u.comment LIMIT 1) "
+    "c"};
 
 struct Known {
   CommentStatus status = CommentStatus::kNone;
@@ -183,6 +193,14 @@ StatusOr<LockedRun> LockRun(pg::Session& session, int64_t run, Lock lock) {
   return ReadLease(session, run);
 }
 
+StatusOr<LockedRun> LockRun(pg::Session& session, const NumberKey& key, Lock lock) {
+  WINNOW_ASSIGN_OR_RETURN(LockedRun run, LockRun(session, key.id, lock));
+  if (run.run.video.ns != key.ns || run.run.classifier.empty()) {
+    return NotFound("run", std::to_string(key.id));
+  }
+  return run;
+}
+
 StatusOr<LockedRun> ReadLease(pg::Session& session, int64_t run) {
   const pqxx::result rows = session.Execute(kReadRun, run);
   if (rows.empty()) return NotFound("run", std::to_string(run));
@@ -199,14 +217,15 @@ std::vector<FoundComment> Find(pg::Session& session, int64_t video,
   for (const std::string& id : ids) array.Add(id);
   std::vector<FoundComment> found;
   for (const pqxx::row& row : session.Execute(kFind, video, array)) {
-    found.push_back(
-        {row[0].as<int64_t>(), row[1].as<bool>(), static_cast<uint64_t>(row[2].as<int64_t>())});
+    found.push_back({row[0].as<int64_t>(), row[1].as<bool>(),
+                     static_cast<uint64_t>(row[2].as<int64_t>()), row[3].as<std::string>()});
   }
   return found;
 }
 
 Written WriteRows(pg::Session& session, const LockedRun& run,
-                  std::span<const CommentOutcome> outcomes, Time now) {
+                  std::span<const CommentOutcome> outcomes, Time now,
+                  std::vector<StatusChange>* changes) {
   const std::map<int64_t, Known> known = ReadKnown(session, run.run.id, outcomes);
   Written written;
   Deltas deltas;
@@ -226,6 +245,11 @@ Written WriteRows(pg::Session& session, const LockedRun& run,
     }
     ++written.written;
     CountWrite(before, one.outcome, deltas);
+    const auto resolved = before == nullptr ? CommentStatus::kNone : before->resolved;
+    const bool holds = before != nullptr && before->overridden;
+    if (changes != nullptr && !holds && resolved != one.outcome.status) {
+      changes->push_back({one.comment, resolved, one.outcome.status});
+    }
     comments.Add(one.comment);
     statuses.Add(static_cast<int>(one.outcome.status));
     failures.Add(static_cast<int>(one.outcome.failure));
@@ -236,7 +260,7 @@ Written WriteRows(pg::Session& session, const LockedRun& run,
   }
   if (written.written > 0) {
     session.Execute(kWriteVerdicts, run.run.id, comments, statuses, failures, sources, scores,
-                    hashes, reasons);
+                    hashes, reasons, now);
   }
   const pqxx::row row =
       session.Execute(kCount, run.run.id, deltas.classified, deltas.failed, deltas.statuses[1],
@@ -247,8 +271,21 @@ Written WriteRows(pg::Session& session, const LockedRun& run,
 }
 
 void AddAudit(pg::Session& session, const std::string& ns, const AuditEntry& entry, Time now) {
-  session.Execute(kAudit, ns, entry.video_id, entry.comment_id, entry.run, entry.actor,
-                  entry.action, entry.before, entry.after, entry.note, now);
+  session.Execute(kAudit, ns, entry.video_id, entry.comment_id, entry.run, entry.appeal,
+                  entry.actor, entry.action, entry.before, entry.after, entry.note, now);
+}
+
+void AddChanges(pg::Session& session, const Run& run, const std::string& actor,
+                std::span<const StatusChange> changes, Time now) {
+  if (changes.empty()) return;
+  pg::Array comments, before, after;
+  for (const StatusChange& change : changes) {
+    comments.Add(change.comment);
+    before.Add(NameOf(change.before));
+    after.Add(NameOf(change.after));
+  }
+  session.Execute(kAuditChanges, run.video.ns, run.video.video_id, run.id, actor, comments, before,
+                  after, now);
 }
 
 }  // namespace winnow::classification

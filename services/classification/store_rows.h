@@ -40,6 +40,8 @@ struct LockedRun {
   int64_t epoch = 0;
 };
 StatusOr<LockedRun> LockRun(pg::Session& session, int64_t run, Lock lock);
+// The same; NOT_FOUND also when it is of another namespace.
+StatusOr<LockedRun> LockRun(pg::Session& session, const NumberKey& key, Lock lock);
 Run ReadRun(pg::Session& session, int64_t run);
 // The run whose row the transaction holds already: no lock of its video, which would come too late.
 StatusOr<LockedRun> ReadLease(pg::Session& session, int64_t run);
@@ -47,10 +49,17 @@ StatusOr<LockedRun> ReadLease(pg::Session& session, int64_t run);
 std::vector<FoundComment> Find(pg::Session& session, int64_t video,
                                std::span<const std::string> ids);
 
+// Comments that resolve otherwise than before.
+struct StatusChange {
+  int64_t comment = 0;
+  CommentStatus before = CommentStatus::kNone;
+  CommentStatus after = CommentStatus::kNone;
+};
 // Writes outcomes into a run whose video is locked, and what follows from them: resolved statuses,
-// counts, the end of the run.
+// counts, the end of the run. Tells what resolves otherwise, unless `changes` is null.
 Written WriteRows(pg::Session& session, const LockedRun& run,
-                  std::span<const CommentOutcome> outcomes, Time now);
+                  std::span<const CommentOutcome> outcomes, Time now,
+                  std::vector<StatusChange>* changes = nullptr);
 
 // Cost of calls: what is set aside for them, and what becomes of it.
 void Settle(pg::Session& session, int64_t run, const Settlement& settlement);
@@ -59,6 +68,20 @@ void ChargeReservations(pg::Session& session, int64_t run);
 void PutCache(pg::Session& session, const std::string& cache_name,
               std::span<const CommentOutcome> outcomes, Time now);
 
+// Overrides in a transaction that has work besides.
+StatusOr<OverrideResult> RunOverride(pg::Session& session, const OverrideRequest& request,
+                                     Time now);
+
+// What the call did before; nothing when it is new or has no id. INVALID_ARGUMENT when the id was
+// used for something else.
+StatusOr<std::optional<Numbers>> Recall(pg::Session& session, const RequestKey& key);
+// `video`: with which it is forgotten; 0: none.
+Status Remember(pg::Session& session, const RequestKey& key, int64_t video, const Numbers& numbers,
+                Time now);
+
 void AddAudit(pg::Session& session, const std::string& ns, const AuditEntry& entry, Time now);
+// An entry for each change, of the video of `run`.
+void AddChanges(pg::Session& session, const Run& run, const std::string& actor,
+                std::span<const StatusChange> changes, Time now);
 
 }  // namespace winnow::classification

@@ -6,21 +6,21 @@ namespace winnow::classification {
 namespace {
 
 constexpr int kMaxUnfinished = 10;
+constexpr std::chrono::seconds kRetryStart(5);
 
-constexpr pg::Statement kByRequest{
-    "classification.run_by_request",
-    "SELECT id FROM classification.runs WHERE video = $1 AND request_id = $2"};
+constexpr pg::Statement kHasRun{"classification.has_run",
+                                "SELECT 1 FROM classification.runs WHERE id = $1"};
 constexpr pg::Statement kUnfinished{
     "classification.unfinished_runs",
     "SELECT count(*) FROM classification.runs WHERE video = $1 AND state IN (1, 2, 3)"};
 constexpr pg::Statement kInsertRun{
     "classification.insert_run",
     "INSERT INTO classification.runs (video, classifier, model, policy, policy_version, state, "
-    "activate, request_id, input_high, input_count, budget_micros, create_time, end_time) "
+    "activate, input_high, input_count, budget_micros, create_time, end_time) "
     "SELECT $1, $2, $3, $4, $5, CASE WHEN w.comment_count = 0 THEN 4 WHEN $2 = 'external' THEN 2 "
-    "ELSE 1 END, $6, nullif($7, ''), coalesce((SELECT c.number FROM classification.comments c "
-    "WHERE c.video = $1 ORDER BY c.number DESC LIMIT 1), 0), w.comment_count, $8, "
-    "$9::timestamptz, CASE WHEN w.comment_count = 0 THEN $9::timestamptz END "
+    "ELSE 1 END, $6, coalesce((SELECT c.number FROM classification.comments c "
+    "WHERE c.video = $1 ORDER BY c.number DESC LIMIT 1), 0), w.comment_count, $7, "
+    "$8::timestamptz, CASE WHEN w.comment_count = 0 THEN $8::timestamptz END "
     "FROM classification.videos w WHERE w.number = $1 RETURNING id"};
 // Overrides hold in every run from its beginning.
 constexpr pg::Statement kPlaceOverrides{
@@ -51,6 +51,9 @@ constexpr pg::Statement kSetState{
     "classification.set_run_state",
     "UPDATE classification.runs SET state = $2::smallint, pause_reason = $3, lease_until = NULL, "
     "end_time = CASE WHEN $2::smallint = 5 THEN $4::timestamptz ELSE end_time END WHERE id = $1"};
+constexpr pg::Statement kSetBudget{
+    "classification.set_run_budget",
+    "UPDATE classification.runs SET budget_micros = $2 WHERE id = $1"};
 constexpr pg::Statement kPoint{
     "classification.point_to_run",
     "UPDATE classification.videos SET active_run = nullif($2, 0), previous_run = nullif($3, 0), "
@@ -93,6 +96,12 @@ constexpr pg::Statement kExtendOnly{
     "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds' "
     "WHERE id = $1 AND lease_epoch = $2 AND state = 2"};
 
+// A run that an earlier call made. NOT_FOUND when it is gone by now.
+StatusOr<Run> ReadMadeRun(pg::Session& session, int64_t run) {
+  if (session.Execute(kHasRun, run).empty()) return NotFound("run", std::to_string(run));
+  return ReadRun(session, run);
+}
+
 bool HasEnded(RunState state) {
   return state == RunState::kComplete || state == RunState::kCancelled;
 }
@@ -104,7 +113,7 @@ Status CheckLease(const LockedRun& run, const Lease& lease) {
 
 // The video is locked alone.
 Status Activate(pg::Session& session, const LockedRun& locked, double max_failed_share,
-                const std::string& actor, Time now) {
+                const Speaker& speaker, Time now) {
   const Run& run = locked.run;
   session.Execute(kDropActivation, run.id);
   if (locked.active_run == run.id) return OkStatus();
@@ -125,10 +134,11 @@ Status Activate(pg::Session& session, const LockedRun& locked, double max_failed
   AddAudit(session, run.video.ns,
            {.video_id = run.video.video_id,
             .run = run.id,
-            .actor = actor,
+            .actor = speaker.actor,
             .action = "activate",
-            .before = std::to_string(previous),
-            .after = std::to_string(run.id)},
+            .before = previous == 0 ? "" : std::to_string(previous),
+            .after = std::to_string(run.id),
+            .note = speaker.note},
            now);
   return OkStatus();
 }
@@ -139,49 +149,51 @@ StatusOr<Run> Store::StartRun(Deadline deadline, const NewRun& run) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, run.video, Lock::kUpdate));
-    if (!run.request_id.empty()) {
-      const pqxx::result same = session.Execute(kByRequest, video.number, run.request_id);
-      if (!same.empty()) return ReadRun(session, same[0][0].as<int64_t>());
-    }
+    WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, run.request));
+    if (done) return ReadMadeRun(session, (*done)[0]);
     if (session.Execute(kUnfinished, video.number)[0][0].as<int>() >= kMaxUnfinished) {
-      return FailedPrecondition("the video has 10 unfinished runs: cancel some, or wait");
+      return Overloaded("the video's runs, of which 10 may be unfinished: cancel some, or wait",
+                        kRetryStart);
     }
-    const int64_t id =
-        session
-            .Execute(kInsertRun, video.number, run.classifier, run.model, run.policy,
-                     run.policy_version, run.activate, run.request_id, run.budget_micros, now)[0][0]
-            .as<int64_t>();
+    const int64_t id = session
+                           .Execute(kInsertRun, video.number, run.classifier, run.model, run.policy,
+                                    run.policy_version, run.activate, run.budget_micros, now)[0][0]
+                           .as<int64_t>();
     session.Execute(kPlaceOverrides, video.number, id);
     session.Execute(kPrune, video.number);
+    WINNOW_RETURN_IF_ERROR(Remember(session, run.request, video.number, {id}, now));
     return ReadRun(session, id);
   });
 }
 
-StatusOr<Run> Store::ResumeRun(Deadline deadline, const VideoKey& key, int64_t run) {
+StatusOr<Run> Store::ResumeRun(Deadline deadline, const NumberKey& key, int64_t budget_micros) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kUpdate));
-    if (locked.run.video.ns != key.ns || locked.run.video.video_id != key.video_id) {
-      return NotFound("run", std::to_string(run));
-    }
-    if (locked.run.state == RunState::kPaused) {
-      session.Execute(kSetState, run, static_cast<int>(RunState::kPending), 0, now);
-    } else if (HasEnded(locked.run.state)) {
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kUpdate));
+    if (HasEnded(locked.run.state)) {
       return FailedPrecondition("the run has ended: start another");
     }
-    return ReadRun(session, run);
+    if (budget_micros > 0 && budget_micros <= locked.run.cost_micros) {
+      return InvalidField("budget_micros", "is spent already: the run has cost " +
+                                               std::to_string(locked.run.cost_micros));
+    }
+    if (budget_micros >= 0) session.Execute(kSetBudget, key.id, budget_micros);
+    if (locked.run.state == RunState::kPaused) {
+      session.Execute(kSetState, key.id, static_cast<int>(RunState::kPending), 0, now);
+    }
+    return ReadRun(session, key.id);
   });
 }
 
-StatusOr<Run> Store::GetRun(Deadline deadline, int64_t run) {
+StatusOr<Run> Store::GetRun(Deadline deadline, const NumberKey& key) {
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     static constexpr pg::Statement kGet{
         "classification.get_run",
         "SELECT " WINNOW_RUN_COLUMNS
         " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
-        "WHERE r.id = $1 AND r.classifier <> ''"};
-    const pqxx::result rows = session.Execute(kGet, run);
-    if (rows.empty()) return NotFound("run", std::to_string(run));
+        "WHERE r.id = $1 AND w.namespace = $2 AND r.classifier <> ''"};
+    const pqxx::result rows = session.Execute(kGet, key.id, key.ns);
+    if (rows.empty()) return NotFound("run", std::to_string(key.id));
     return ToRun(rows[0]);
   });
 }
@@ -198,46 +210,56 @@ StatusOr<std::vector<Run>> Store::ListRuns(Deadline deadline, const VideoKey& ke
   });
 }
 
-StatusOr<Run> Store::CancelRun(Deadline deadline, int64_t run) {
+StatusOr<Run> Store::CancelRun(Deadline deadline, const NumberKey& key) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kUpdate));
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kUpdate));
     if (locked.run.state == RunState::kComplete) {
       return FailedPrecondition("the run is complete: activate another one instead");
     }
     if (locked.run.state != RunState::kCancelled) {
-      session.Execute(kSetState, run, static_cast<int>(RunState::kCancelled), 0, now);
+      session.Execute(kSetState, key.id, static_cast<int>(RunState::kCancelled), 0, now);
     }
-    return ReadRun(session, run);
+    return ReadRun(session, key.id);
   });
 }
 
-StatusOr<Run> Store::ActivateRun(Deadline deadline, int64_t run, double max_failed_share,
-                                 const std::string& actor) {
+StatusOr<Run> Store::ActivateRun(Deadline deadline, const NumberKey& key, double max_failed_share,
+                                 const Speaker& speaker) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kUpdate));
-    WINNOW_RETURN_IF_ERROR(Activate(session, locked, max_failed_share, actor, now));
-    return ReadRun(session, run);
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kUpdate));
+    WINNOW_RETURN_IF_ERROR(Activate(session, locked, max_failed_share, speaker, now));
+    return ReadRun(session, key.id);
   });
 }
 
-StatusOr<Run> Store::RollbackRun(Deadline deadline, const VideoKey& key, const std::string& actor) {
+StatusOr<Run> Store::RollbackRun(Deadline deadline, const NumberKey& key, const Speaker& speaker,
+                                 const RequestKey& request) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
-    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, key, Lock::kUpdate));
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun left, LockRun(session, key, Lock::kUpdate));
+    WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, request));
+    if (done) return ReadMadeRun(session, (*done)[0]);
+    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, left.run.video));
+    if (video.active_run != key.id) {
+      return FailedPrecondition("run " + std::to_string(key.id) +
+                                " is not the active one: name the run to leave");
+    }
     if (video.previous_run == 0) {
       return FailedPrecondition("no run was active before this one");
     }
     session.Execute(kPoint, video.number, video.previous_run, video.active_run);
     AddAudit(session, key.ns,
-             {.video_id = key.video_id,
+             {.video_id = left.run.video.video_id,
               .run = video.previous_run,
-              .actor = actor,
+              .actor = speaker.actor,
               .action = "rollback",
               .before = std::to_string(video.active_run),
-              .after = std::to_string(video.previous_run)},
+              .after = std::to_string(video.previous_run),
+              .note = speaker.note},
              now);
+    WINNOW_RETURN_IF_ERROR(Remember(session, request, left.video, {video.previous_run}, now));
     return ReadRun(session, video.previous_run);
   });
 }
@@ -329,11 +351,12 @@ Status Store::ReleaseRun(Deadline deadline, const Lease& lease) {
   });
 }
 
-StatusOr<Written> Store::IngestOutcomes(Deadline deadline, int64_t run,
-                                        std::span<const CommentOutcome> outcomes) {
+StatusOr<Written> Store::IngestOutcomes(Deadline deadline, const NumberKey& key,
+                                        std::span<const CommentOutcome> outcomes,
+                                        const std::string& actor) {
   const Time now = clock_.Now();
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Written> {
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, run, Lock::kShare));
+    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kShare));
     if (locked.run.classifier != "external") {
       return FailedPrecondition("the run is not external: start one with classifier external");
     }
@@ -344,7 +367,12 @@ StatusOr<Written> Store::IngestOutcomes(Deadline deadline, int64_t run,
     for (const CommentOutcome& one : outcomes) {
       if (one.comment <= locked.input_high) input.push_back(one);
     }
-    return WriteRows(session, locked, input, now);
+    std::vector<StatusChange> changes;
+    Written written = WriteRows(session, locked, input, now, &changes);
+    written.ignored = static_cast<int64_t>(outcomes.size() - input.size());
+    written.active = locked.active_run == key.id;
+    if (written.active) AddChanges(session, locked.run, actor, changes, now);
+    return written;
   });
 }
 

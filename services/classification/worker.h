@@ -70,6 +70,8 @@ class Worker {
   void ActivateComplete();
   void CompareActivated();
   void Sweep();
+  // Drops a few at a time, until there are no more.
+  void SweepOld(const char* what, const std::function<StatusOr<int64_t>()>& sweep);
   bool stopping() const;
   // Passes time, less when woken after `wakes`, which is brought up to date. False when stopping.
   bool WaitFor(std::chrono::milliseconds time, uint64_t& wakes);

@@ -16,11 +16,13 @@ StatusOr<std::shared_ptr<const Decider>> Policies::Get(Deadline deadline, const 
   Policy policy;
   if (row.ok()) {
     WINNOW_ASSIGN_OR_RETURN(policy, FromBody(name, row->version, row->body));
+    policy.create_time = row->create_time;
   } else if (row.status().code() == StatusCode::kNotFound && name == "default" && version <= 1) {
     policy = DefaultPolicy();
   } else {
     return row.status();
   }
+  policy.ns = ns;
   const std::string made = key(policy.version);
   auto decider = std::make_shared<const Decider>(EmbeddedModel(), std::move(policy));
   const std::lock_guard lock(mutex_);

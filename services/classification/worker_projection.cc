@@ -141,7 +141,7 @@ Status Projection::Stage(const Store::Unprojected& video, const ProjectionKeys& 
     for (const Resolved& item : page.items) {
       after = item.comment_id;
       if (item.status == CommentStatus::kNone) continue;
-      if (metadata.empty() && item.source != Source::kOverride) metadata = item.decided_by;
+      if (metadata.empty() && item.source != Source::kOverride) metadata = item.model;
       ++counts[static_cast<size_t>(item.status)];
       hash.push_back(item.comment_id);
       hash.push_back(ToValue(item));

@@ -8,7 +8,7 @@ namespace {
 constexpr std::chrono::seconds kStepTime(20);
 constexpr std::chrono::minutes kSweepTime(5);
 constexpr int kSweepBatch = 100;
-constexpr int kCacheBatch = 10'000;
+constexpr int kSweepRows = 10'000;
 constexpr size_t kMaxActivated = 100;
 
 Deadline In(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
@@ -22,7 +22,8 @@ void Worker::ActivateComplete() {
     const auto decider = policies_.Get(In(kStepTime), run.video.ns, run.policy, run.policy_version);
     if (!decider.ok()) continue;
     const auto active =
-        store_.ActivateRun(In(kStepTime), run.id, (*decider)->policy().max_failed_share, "winnow");
+        store_.ActivateRun(In(kStepTime), {run.video.ns, run.id},
+                           (*decider)->policy().max_failed_share, {.actor = "winnow"});
     if (active.ok()) {
       options_.video_changed(run.video);
       Activated(run.id);
@@ -77,7 +78,7 @@ void Worker::Sweep() {
   }
   for (const VideoKey& key : *expired) {
     if (stopping()) return;
-    const auto deleted = store_.DeleteVideo(In(kSweepTime), key, "expiry");
+    const auto deleted = store_.DeleteVideo(In(kSweepTime), key, {.actor = "expiry"});
     if (!deleted.ok()) {
       log::Warn("classification: an expired video stays", {{"error", deleted.status().ToString()}});
       continue;
@@ -85,10 +86,16 @@ void Worker::Sweep() {
     options_.video_deleted(key);
     log::Info("classification: a video expired", {{"comments", *deleted}});
   }
-  for (int64_t dropped = kCacheBatch; dropped == kCacheBatch && !stopping();) {
-    const auto swept = store_.SweepCache(In(kStepTime), kCacheBatch);
+  SweepOld("verdicts", [&] { return store_.SweepCache(In(kStepTime), kSweepRows); });
+  SweepOld("requests", [&] { return store_.SweepRequests(In(kStepTime), kSweepRows); });
+}
+
+void Worker::SweepOld(const char* what, const std::function<StatusOr<int64_t>()>& sweep) {
+  for (int64_t dropped = kSweepRows; dropped == kSweepRows && !stopping();) {
+    const auto swept = sweep();
     if (!swept.ok()) {
-      log::Warn("classification: old verdicts stay", {{"error", swept.status().ToString()}});
+      log::Warn("classification: what is old stays",
+                {{"what", what}, {"error", swept.status().ToString()}});
       return;
     }
     dropped = *swept;

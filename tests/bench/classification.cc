@@ -14,6 +14,7 @@
 #include "services/classification/service.h"
 #include "services/classification/worker_projection.h"
 #include "services/platform/json_reader.h"
+#include "services/platform/uuid.h"
 #include "tests/bench/measure.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/postgres.h"
@@ -97,15 +98,16 @@ struct World {
     }
   }
 
-  int64_t NewRun(const std::string& video) {
+  std::string NewRun(const std::string& video) {
     v1::StartRunRequest request;
     request.set_video_id(video);
     request.set_classifier("external");
+    request.set_request_id(NewUuidV7(SystemClock().Now()));
     return Do(&Handlers::StartRun, request).run().id();
   }
 
   // Every tenth comment is filtered in run `turn` 0, others in the next.
-  void Fill(int64_t run, int count, int turn) {
+  void Fill(const std::string& run, int count, int turn) {
     for (int begin = 0; begin < count; begin += 1000) {
       const v1::IngestVerdictsRequest request =
           Verdicts(run, begin, std::min(1000, count - begin), turn);
@@ -116,11 +118,12 @@ struct World {
     }
   }
 
-  static v1::IngestVerdictsRequest Verdicts(int64_t run, int begin, int count, int turn) {
+  static v1::IngestVerdictsRequest Verdicts(const std::string& run, int begin, int count,
+                                            int turn) {
     v1::IngestVerdictsRequest request;
     request.set_run_id(run);
     for (int i = begin; i < begin + count; ++i) {
-      v1::Verdict& verdict = *request.add_verdicts();
+      v1::Verdict& verdict = *request.mutable_verdicts()->add_verdicts();
       verdict.set_comment_id("UgyQbxEOl74hRc1x" + std::to_string(1'000'000 + i) + "AaABAg");
       verdict.set_status((i + turn) % 10 == 0 ? v1::COMMENT_STATUS_FILTERED
                                               : v1::COMMENT_STATUS_NORMAL);
@@ -129,16 +132,16 @@ struct World {
     return request;
   }
 
-  double Activate(int64_t run) {
+  double Activate(const std::string& run) {
     v1::ActivateRunRequest request;
     request.set_run_id(run);
     const auto begin = steady_clock::now();
     Do(&Handlers::ActivateRun, request);
     return 1e3 * Seconds(steady_clock::now() - begin);
   }
-  double Rollback(const std::string& video) {
+  double Rollback(const std::string& run) {
     v1::RollbackRunRequest request;
-    request.set_video_id(video);
+    request.set_run_id(run);
     const auto begin = steady_clock::now();
     Do(&Handlers::RollbackRun, request);
     return 1e3 * Seconds(steady_clock::now() - begin);
@@ -191,7 +194,7 @@ void BenchCommit() {
   std::vector<double> controls;
   std::vector<double> rates;
   for (int round = 0; round < kRounds; ++round) {
-    const int64_t run = world.NewRun("v");
+    const std::string run = world.NewRun("v");
     std::vector<v1::IngestVerdictsRequest> requests;
     for (int begin = 0; begin < kCommitted; begin += 1000) {
       requests.push_back(World::Verdicts(run, begin, 1000, 0));
@@ -232,7 +235,7 @@ double ReadByHash(redis::Client& redis) {
 void BenchList() {
   World world;
   world.Import("v", kListed);
-  const int64_t run = world.NewRun("v");
+  const std::string run = world.NewRun("v");
   world.Fill(run, kListed, 0);
   world.Activate(run);
   test::RedisServer server;
@@ -264,8 +267,8 @@ void BenchList() {
 void BenchSwap(int count) {
   World world;
   world.Import("v", count);
-  const int64_t a = world.NewRun("v");
-  const int64_t b = world.NewRun("v");
+  const std::string a = world.NewRun("v");
+  const std::string b = world.NewRun("v");
   world.Fill(a, count, 0);
   world.Fill(b, count, 5);
   world.Activate(a);
@@ -276,6 +279,7 @@ void BenchSwap(int count) {
   for (int i = 0; i < kept; ++i) {
     bulk.add_comment_ids("UgyQbxEOl74hRc1x" + std::to_string(1'000'000 + i) + "AaABAg");
   }
+  bulk.set_request_id("bulk");
   world.Do(&Handlers::BulkOverrideClassifications, bulk);
   std::atomic<bool> stop = false;
   std::atomic<int> reads = 0;
@@ -287,7 +291,7 @@ void BenchSwap(int count) {
       batch.add_comment_ids("UgyQbxEOl74hRc1x" + std::to_string(1'000'000 + i) + "AaABAg");
     }
     while (!stop) {
-      std::set<int64_t> runs;
+      std::set<std::string> runs;
       const auto all = world.Do(&Handlers::BatchGetClassifications, batch);
       for (const auto& one : all.results()) {
         runs.insert(one.classification().run_id());
@@ -300,7 +304,7 @@ void BenchSwap(int count) {
   std::vector<double> rollbacks;
   for (int i = 0; i < 100; ++i) {
     swaps.push_back(world.Activate(i % 2 == 0 ? b : a));
-    rollbacks.push_back(world.Rollback("v"));
+    rollbacks.push_back(world.Rollback(i % 2 == 0 ? b : a));
     world.Activate(i % 2 == 0 ? b : a);
   }
   stop = true;

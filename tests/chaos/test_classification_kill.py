@@ -66,7 +66,7 @@ def test_a_killed_servers_run_is_finished_and_nothing_is_paid_for_twice(
                     (
                         found
                         for found in [client.classification.get_run(run.id)]
-                        if found.state == pb.RUN_STATE_COMPLETE and found.is_active
+                        if found.state == pb.RUN_STATE_COMPLETE and found.active
                     ),
                     None,
                 ),

@@ -49,7 +49,7 @@ def dump(count: int = COUNT) -> bytes:
 def classified(client: winnow.Winnow, video: str, namespace: str) -> pb.Run:
     client.classification.import_comments(video, dump(), namespace=namespace)
     run = client.classification.start_run(video, namespace=namespace, activate=True)
-    *_, last = client.classification.watch_run(run.id)
+    *_, last = client.classification.watch_run(run.id, namespace=namespace)
     assert last.state == pb.RUN_STATE_COMPLETE
     assert last.classified_count + last.failed_count == last.input_count == COUNT
     return last
@@ -71,7 +71,10 @@ def test_every_comment_gets_one_verdict(client: winnow.Winnow, namespace: str) -
     )
     assert len(list(calls.runs("v", namespace=namespace))) == 1
     again = calls.import_comments("v", dump(), namespace=namespace)
-    assert (again.created, again.unchanged) == (0, COUNT)
+    assert (again.created_count, again.unchanged_count) == (0, COUNT)
+    calls.import_comments("v", b'[{"id":"late","text":"x"}]', namespace=namespace)
+    late = list(calls.classifications("v", pb.COMMENT_STATUS_UNCLASSIFIED, namespace=namespace))
+    assert [each.comment_id for each in late] == ["late"]
 
 
 def test_people_outrank_models_and_can_take_it_back(client: winnow.Winnow, namespace: str) -> None:
@@ -82,21 +85,34 @@ def test_people_outrank_models_and_can_take_it_back(client: winnow.Winnow, names
     trial = calls.bulk_override_classifications(
         "v", ids, pb.COMMENT_STATUS_FILTERED, dry_run=True, namespace=namespace
     )
-    assert (trial.changed_count, trial.bulk_id) == (10, 0)
+    assert (trial.changed_count, trial.bulk_id) == (10, "")
+    calls.override_classification(
+        "v", ids[0], pb.COMMENT_STATUS_CONTENT_SUGGESTION, namespace=namespace
+    )
     bulk = calls.bulk_override_classifications(
         "v", ids, pb.COMMENT_STATUS_FILTERED, actor="mina", namespace=namespace
     )
     conflicts = list(calls.override_conflicts("v", namespace=namespace))
     assert sorted(each.comment_id for each in conflicts) == sorted(ids)
     rerun = calls.start_run("v", namespace=namespace, activate=True)
-    list(calls.watch_run(rerun.id))
-    assert calls.get_classification("v", "c0", namespace=namespace).decided_by == "mina"
-    assert calls.undo_override("v", bulk_id=bulk.bulk_id, namespace=namespace) == len(ids)
+    list(calls.watch_run(rerun.id, namespace=namespace))
+    assert calls.get_classification("v", "c0", namespace=namespace).actor == "mina"
+    undone = calls.undo_override("v", bulk_id=bulk.bulk_id, namespace=namespace)
+    assert (undone.undone_count, undone.restored_count) == (len(ids), 1)
+    single = calls.get_classification("v", ids[0], namespace=namespace)
+    assert single.status == pb.COMMENT_STATUS_CONTENT_SUGGESTION, "as it was before the bulk"
+    assert calls.undo_override("v", ids[0], namespace=namespace).undone_count == 1
     assert calls.count_classifications("v", namespace=namespace) == before
 
     appeal = calls.create_appeal("v", "c2", "this is praise", "r1", namespace=namespace)
     assert calls.create_appeal("v", "c2", "this is praise", "r1", namespace=namespace) == appeal
-    calls.resolve_appeal(appeal.id, grant=True, status=pb.COMMENT_STATUS_NORMAL)
+    assert calls.get_appeal(appeal.id, namespace=namespace) == appeal
+    waiting = calls.appeals("v", state=pb.APPEAL_STATE_OPEN, namespace=namespace)
+    assert list(waiting) == [appeal]
+    calls.resolve_appeal(
+        appeal.id, pb.APPEAL_STATE_GRANTED, status=pb.COMMENT_STATUS_NORMAL, namespace=namespace
+    )
+    assert not list(calls.appeals(state=pb.APPEAL_STATE_OPEN, namespace=namespace))
     assert (
         calls.get_classification("v", "c2", namespace=namespace).status == pb.COMMENT_STATUS_NORMAL
     )
@@ -111,17 +127,22 @@ def test_an_agent_delivers_verdicts_and_runs_are_compared(
     calls = client.classification
     run = calls.start_run("v", namespace=namespace, classifier="external", model="gpt-5-mini")
     lists = {"normal": [f"c{n}" for n in range(COUNT)], "filtered": ["nobody"]}
-    request = service.IngestVerdictsRequest(run_id=run.id, lists=json.dumps(lists))
+    request = service.IngestVerdictsRequest(
+        namespace=namespace, run_id=run.id, lists=json.dumps(lists)
+    )
     ((_, answer),) = calls.ingest_verdicts([request])
-    assert isinstance(answer, service.IngestVerdictsResponse)
-    assert (answer.written, answer.missing_count, len(answer.refused)) == (COUNT, 0, 1)
-    calls.activate_run(run.id)
+    assert isinstance(answer, service.IngestedVerdicts)
+    assert (answer.written_count, answer.missing_count, answer.refused_count) == (COUNT, 0, 1)
+    assert [each.comment_id for each in answer.refused] == ["nobody"]
+    calls.activate_run(run.id, namespace=namespace)
     assert calls.count_classifications("v", namespace=namespace).normal == COUNT
-    compared = calls.compare_runs(run.id, first.id)
+    compared = calls.compare_runs(run.id, first.id, namespace=namespace)
     assert sum(cell.count for cell in compared.matrix) == COUNT
     changed = sum(cell.count for cell in compared.matrix if cell.base_status != cell.status)
     assert len(compared.changes) == changed > 0
-    assert calls.rollback_run("v", namespace=namespace).id == first.id
+    assert calls.rollback_run(run.id, namespace=namespace).id == first.id
+    with pytest.raises(winnow.FailedPrecondition):
+        calls.rollback_run(run.id, namespace=namespace)
 
 
 def test_a_policy_is_tried_then_written_by_compare_and_set(
@@ -131,15 +152,17 @@ def test_a_policy_is_tried_then_written_by_compare_and_set(
     calls = client.classification
     policy = calls.get_policy(namespace=namespace)
     policy.text_rules.add(contains="캠핑", status=pb.COMMENT_STATUS_FILTERED)
-    preview = calls.preview_policy("v", policy, namespace=namespace)
+    preview = calls.preview_policy("v", policy, ["text_rules"], namespace=namespace)
     assert preview.counts.filtered >= 2 * COUNT // 3
-    written = calls.update_policy(policy, namespace=namespace)
+    written = calls.update_policy(policy, ["text_rules"], namespace=namespace)
     assert written.version == policy.version + 1
     with pytest.raises(winnow.Aborted):
-        calls.update_policy(policy, namespace=namespace)
+        calls.update_policy(policy, ["text_rules"], namespace=namespace)
     verdicts = calls.classify_texts(["캠핑 가자"], namespace=namespace)
-    assert verdicts.policy == f"default@{written.version}"
+    assert (verdicts.policy_name, verdicts.policy_version) == ("default", written.version)
     assert verdicts.verdicts[0].reason == "text_rule"
+    older = calls.classify_texts(["캠핑 가자"], policy_version=1, namespace=namespace)
+    assert older.verdicts[0].reason != "text_rule"
 
 
 def test_changes_are_streamed_and_resumed(client: winnow.Winnow, namespace: str) -> None:
@@ -147,15 +170,15 @@ def test_changes_are_streamed_and_resumed(client: winnow.Winnow, namespace: str)
     watch = calls.watch_classifications(namespace=namespace, timeout=60)
     token = next(watch).resume_token
     classified(client, "v", namespace)
-    assert next(watch).change.action == "activate"
+    activated = next(watch)
+    assert activated.activated.video_id == "v"
+    calls.override_classification("v", "c0", pb.COMMENT_STATUS_FILTERED, namespace=namespace)
+    changed = next(watch).changed
+    assert (changed.comment_id, changed.status) == ("c0", pb.COMMENT_STATUS_FILTERED)
     calls.delete_video("v", namespace=namespace)
-    actions = [
-        each.change.action
-        for each in [
-            next(calls.watch_classifications(namespace=namespace, resume_token=token, timeout=60))
-        ]
-    ]
-    assert actions == ["delete_video"], "the audit texts of a deleted video go with it"
+    resumed = calls.watch_classifications(namespace=namespace, resume_token=token, timeout=60)
+    assert next(resumed).WhichOneof("event") is None
+    assert next(resumed).deleted.video_id == "v", "what was said of a deleted video goes with it"
     with pytest.raises(winnow.NotFound):
         calls.count_classifications("v", namespace=namespace)
 
@@ -170,16 +193,21 @@ def test_the_command_line_does_what_an_operator_needs(
     assert imported.code == 0, imported.err
     assert f"{COUNT} new" in imported.out
     assert f"COMPLETE, active, {COUNT} of {COUNT} classified, 0 failed" in imported.out
-    first = int(imported.out.rsplit("run ", 1)[1].split()[0])
+    first = imported.out.rsplit("run ", 1)[1].split()[0]
     again = server.run("classify", "import", "-", "--video", "v", *where, stdin=dump())
-    second = int(again.out.rsplit("run ", 1)[1].split()[0])
-    same = server.run("classify", "diff", str(first), str(second), "--json")
+    second = again.out.rsplit("run ", 1)[1].split()[0]
+    same = server.run("classify", "diff", first, second, "--json", *where)
     assert same.code == 0
     assert "changes" not in json.loads(same.out)
     listed = server.run("classify", "list", "--video", "v", "--count", "5", *where)
     assert len(listed.out.splitlines()) == 5
-    watched = server.run("classify", "watch", str(second), "--json")
+    none = server.run("classify", "list", "--video", "v", "--status", "unclassified", *where)
+    assert none.out == "none\n"
+    watched = server.run("classify", "watch", second, "--json", *where)
     assert watched.json()["classified_count"] == str(COUNT)
+    ended = server.run("classify", "watch", second, "--resume", *where)
+    assert ended.code != 0
+    assert "has ended" in ended.err
     texts = server.run("classify", "texts", "--explain", "2", stdin="\n".join(TEXTS).encode())
     assert [each.split()[0] for each in texts.out.splitlines() if each[0] != " "] == [
         "NORMAL",
@@ -219,7 +247,7 @@ def test_a_plain_redis_client_never_reads_a_mix(
     with server.connect() as client:
         calls = client.classification
         taken = calls.import_comments("PLo9u5Mm5TA", redis_key="youtube:video:PLo9u5Mm5TA:comments")
-        assert taken.created == COUNT
+        assert taken.created_count == COUNT
         assert reader.get("youtube:video:PLo9u5Mm5TA:comments") == dump().decode()
         runs = []
         for status in ("normal", "filtered"):

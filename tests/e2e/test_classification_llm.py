@@ -179,9 +179,17 @@ def test_a_run_pauses_for_its_budget_and_goes_on_when_resumed(
         paused = run_llm(client, "v", budget_micros=3000)
         assert paused.state == pb.RUN_STATE_PAUSED
         assert paused.pause_reason == pb.FAILURE_KIND_BUDGET
-        assert paused.cost_micros <= 3000
+        assert 0 < paused.cost_micros <= 3000
         assert paused.failed_count == 0
         assert client.classification.count_classifications("v").normal == 0, "it is not active"
+        calls = client.classification
+        with pytest.raises(winnow.InvalidArgument):
+            calls.resume_run(paused.id, budget_micros=paused.cost_micros)
+        calls.resume_run(paused.id, budget_micros=0)
+        *_, last = calls.watch_run(paused.id)
+        assert (last.state, last.classified_count) == (pb.RUN_STATE_COMPLETE, COUNT)
+        verdict = calls.get_classification("v", "c0")
+        assert not verdict.HasField("score"), "a language model gives no probability"
 
 
 def test_a_run_pauses_for_the_account_and_says_so(
@@ -196,7 +204,7 @@ def test_a_run_pauses_for_the_account_and_says_so(
             paused = run_llm(client, "v")
             assert (paused.state, paused.pause_reason) == (pb.RUN_STATE_PAUSED, reason)
             assert paused.classified_count == 0
-            resumed = client.classification.start_run("v", resume_run_id=paused.id)
+            resumed = client.classification.resume_run(paused.id)
             assert resumed.state in (pb.RUN_STATE_PENDING, pb.RUN_STATE_RUNNING)
 
 

@@ -82,16 +82,19 @@ class ClassificationTest : public ::testing::Test {
     request.set_video_id("v");
     request.set_classifier(classifier);
     request.set_activate(activate);
+    request.set_request_id(NewId());
     return Do(&Handlers::StartRun, request).run();
   }
 
-  v1::Run Get(int64_t run) {
+  std::string NewId() { return "r" + std::to_string(++ids_); }
+
+  v1::Run Get(const std::string& run) {
     v1::GetRunRequest request;
     request.set_run_id(run);
     return Do(&Handlers::GetRun, request).run();
   }
 
-  v1::Run AwaitComplete(int64_t run) {
+  v1::Run AwaitComplete(const std::string& run) {
     test::Eventually([&] { return Get(run).state() == v1::RUN_STATE_COMPLETE; });
     return Get(run);
   }
@@ -103,7 +106,7 @@ class ClassificationTest : public ::testing::Test {
     return Activate(run.id());
   }
 
-  v1::Run Activate(int64_t run) {
+  v1::Run Activate(const std::string& run) {
     v1::ActivateRunRequest request;
     request.set_run_id(run);
     return Do(&Handlers::ActivateRun, request).run();
@@ -116,19 +119,24 @@ class ClassificationTest : public ::testing::Test {
       v1::IngestVerdictsRequest request;
       request.set_run_id(run.id());
       for (int i = begin; i < std::min(count, begin + 1000); ++i) {
-        v1::Verdict& verdict = *request.add_verdicts();
+        v1::Verdict& verdict = *request.mutable_verdicts()->add_verdicts();
         verdict.set_comment_id("c" + std::to_string(i));
         verdict.set_status(status);
       }
-      EXPECT_EQ(Ingest(request).written(), request.verdicts_size());
+      EXPECT_EQ(Ingest(request).written_count(), request.verdicts().verdicts_size());
     }
     return Get(run.id());
   }
 
-  v1::IngestVerdictsResponse Ingest(const v1::IngestVerdictsRequest& request) {
+  v1::IngestVerdictsResponse Deliver(const v1::IngestVerdictsRequest& request) {
     auto responses = handlers_.IngestVerdicts(Call(), {&request, 1});
     EXPECT_TRUE(responses.ok()) << responses.status();
     return responses.ok() ? (*responses)[0] : v1::IngestVerdictsResponse();
+  }
+  v1::IngestedVerdicts Ingest(const v1::IngestVerdictsRequest& request) {
+    const v1::IngestVerdictsResponse response = Deliver(request);
+    EXPECT_TRUE(response.has_ingested()) << response.error().message();
+    return response.ingested();
   }
 
   v1::Classification Read(const std::string& comment) {
@@ -181,6 +189,7 @@ class ClassificationTest : public ::testing::Test {
     return number.ok() ? *number : -1;
   }
 
+  int ids_ = 0;
   const std::string url_ = NewDatabase();
   test::FakeClock clock_;
   Metrics metrics_;

@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "services/platform/text.h"
 #include "tests/integration/classification_fixture.h"
 
@@ -50,6 +48,7 @@ TEST_F(ClassificationInputTest, PreviewPolicyEndsWithItsCall) {
   v1::PreviewPolicyRequest request;
   request.set_video_id("v");
   request.mutable_policy()->set_name("default");
+  request.mutable_update_mask()->add_paths("text_rules");
   rpc::CallContext call = Call();
   int asked = 0;
   call.cancelled = [&] { return ++asked > 3; };
@@ -64,20 +63,23 @@ TEST_F(ClassificationInputTest, ClassifyTextsBoundsACall) {
   EXPECT_THAT(Refused(&Handlers::ClassifyTexts, request), ElementsAre("texts"));
   request.clear_texts();
   request.add_texts(kNul);
-  request.set_policy(kNul);
-  EXPECT_THAT(Refused(&Handlers::ClassifyTexts, request), ElementsAre("texts[0]", "policy"));
+  request.set_policy_name(kNul);
+  EXPECT_THAT(Refused(&Handlers::ClassifyTexts, request), ElementsAre("texts[0]", "policy_name"));
 }
 
 TEST_F(ClassificationInputTest, PoliciesTakeKnownStatusesAndVersionsOnly) {
   v1::UpdatePolicyRequest request;
   v1::Policy& policy = *request.mutable_policy();
   policy.set_name("strict");
+  request.set_allow_missing(true);
+  request.mutable_update_mask()->add_paths("head_rules");
+  request.mutable_update_mask()->add_paths("text_rules");
   v1::HeadRule& head = *policy.add_head_rules();
   head.set_head("spam");
   head.set_threshold(0.5);
   v1::TextRule& text = *policy.add_text_rules();
   text.set_contains("x");
-  for (const int number : {-1, 4, 0}) {
+  for (const int number : {-1, 4, 5, 0}) {
     head.set_status(static_cast<v1::CommentStatus>(number));
     text.set_status(static_cast<v1::CommentStatus>(number));
     EXPECT_THAT(Refused(&Handlers::UpdatePolicy, request),
@@ -85,22 +87,26 @@ TEST_F(ClassificationInputTest, PoliciesTakeKnownStatusesAndVersionsOnly) {
   }
   head.set_status(v1::COMMENT_STATUS_FILTERED);
   text.set_status(v1::COMMENT_STATUS_FILTERED);
-  policy.set_version(std::numeric_limits<int64_t>::max());
   for (const char* blank : {" ", "\u200B", "\u3000\u00AD"}) {
     text.set_contains(blank);
     EXPECT_THAT(Refused(&Handlers::UpdatePolicy, request),
-                ElementsAre("policy.version", "policy.text_rules[0].contains"));
+                ElementsAre("policy.text_rules[0].contains"));
   }
+  request.clear_update_mask();
+  EXPECT_THAT(Refused(&Handlers::UpdatePolicy, request), ElementsAre("update_mask"));
+  request.mutable_update_mask()->add_paths("version");
+  EXPECT_THAT(Refused(&Handlers::UpdatePolicy, request), ElementsAre("update_mask"));
   v1::GetPolicyRequest get;
-  get.set_name(kNul);
-  EXPECT_THAT(Refused(&Handlers::GetPolicy, get), ElementsAre("name"));
+  get.set_policy_name(kNul);
+  get.set_policy_version(-1);
+  EXPECT_THAT(Refused(&Handlers::GetPolicy, get), ElementsAre("policy_version", "policy_name"));
 }
 
 TEST_F(ClassificationInputTest, EchoesLongIdsCutAtACharacter) {
   Import(Comments(1));
   v1::IngestVerdictsRequest request;
   request.set_run_id(Start("external").id());
-  v1::Verdict& verdict = *request.add_verdicts();
+  v1::Verdict& verdict = *request.mutable_verdicts()->add_verdicts();
   verdict.set_status(v1::COMMENT_STATUS_NORMAL);
   std::string id;
   for (int i = 0; i < 60; ++i) id += "가";
@@ -119,21 +125,24 @@ TEST_F(ClassificationInputTest, RefusesNulInWhatAgentsSend) {
   v1::StartRunRequest start;
   start.set_video_id("v");
   start.set_classifier("external");
-  start.set_policy(kNul);
+  start.set_policy_name(kNul);
   start.set_model(kNul);
   start.set_request_id(kNul);
-  EXPECT_THAT(Refused(&Handlers::StartRun, start), ElementsAre("policy", "model", "request_id"));
+  EXPECT_THAT(Refused(&Handlers::StartRun, start),
+              ElementsAre("policy_name", "request_id", "model"));
+  start = {};
+  start.set_video_id("v");
+  EXPECT_THAT(Refused(&Handlers::StartRun, start), ElementsAre("request_id")) << "required";
   v1::IngestVerdictsRequest request;
   request.set_run_id(Start("external").id());
   request.set_lists(R"({"normal":["c0\u0000"]})");
-  auto response = Ingest(request);
+  auto response = Deliver(request);
   ASSERT_TRUE(response.has_error());
   EXPECT_EQ(response.error().code(), static_cast<int>(StatusCode::kInvalidArgument));
-  request.clear_lists();
-  v1::Verdict& verdict = *request.add_verdicts();
+  v1::Verdict& verdict = *request.mutable_verdicts()->add_verdicts();
   verdict.set_comment_id(kNul);
   verdict.set_status(v1::COMMENT_STATUS_NORMAL);
-  response = Ingest(request);
+  response = Deliver(request);
   EXPECT_EQ(response.error().code(), static_cast<int>(StatusCode::kInvalidArgument));
 }
 
@@ -156,21 +165,23 @@ TEST_F(ClassificationInputTest, RefusesNulInWhatPeopleSend) {
   override.set_actor(kNul);
   override.set_note(kNul);
   EXPECT_THAT(Refused(&Handlers::OverrideClassification, override),
-              ElementsAre("actor", "note", "comment_id"));
+              ElementsAre("note", "actor", "comment_id"));
   v1::BulkOverrideClassificationsRequest bulk;
   bulk.set_video_id("v");
   bulk.add_comment_ids(kNul);
-  bulk.set_status(v1::COMMENT_STATUS_NORMAL);
-  EXPECT_THAT(Refused(&Handlers::BulkOverrideClassifications, bulk), ElementsAre("comment_ids[0]"));
+  bulk.set_status(v1::COMMENT_STATUS_UNCLASSIFIED);
   bulk.set_actor(kNul);
   bulk.set_note(kNul);
-  EXPECT_THAT(Refused(&Handlers::BulkOverrideClassifications, bulk), ElementsAre("actor", "note"));
+  EXPECT_THAT(Refused(&Handlers::BulkOverrideClassifications, bulk),
+              ElementsAre("status", "note", "actor", "comment_ids[0]", "request_id"));
   v1::UndoOverrideRequest undo;
   undo.set_video_id("v");
   undo.set_comment_id(kNul);
   undo.set_actor(kNul);
   undo.set_note(kNul);
-  EXPECT_THAT(Refused(&Handlers::UndoOverride, undo), ElementsAre("comment_id", "actor", "note"));
+  EXPECT_THAT(Refused(&Handlers::UndoOverride, undo), ElementsAre("comment_id", "note", "actor"));
+  undo.clear_target();
+  EXPECT_THAT(Refused(&Handlers::UndoOverride, undo), ElementsAre("target", "note", "actor"));
   v1::CreateAppealRequest appeal;
   appeal.set_video_id("v");
   appeal.set_comment_id(kNul);
@@ -178,7 +189,12 @@ TEST_F(ClassificationInputTest, RefusesNulInWhatPeopleSend) {
   appeal.set_note(kNul);
   appeal.set_request_id(kNul);
   EXPECT_THAT(Refused(&Handlers::CreateAppeal, appeal),
-              ElementsAre("actor", "comment_id", "request_id", "note"));
+              ElementsAre("note", "actor", "comment_id", "request_id"));
+  v1::ResolveAppealRequest resolve;
+  EXPECT_THAT(Refused(&Handlers::ResolveAppeal, resolve), ElementsAre("state", "appeal_id"));
+  resolve.set_state(v1::APPEAL_STATE_REJECTED);
+  resolve.set_status(v1::COMMENT_STATUS_NORMAL);
+  EXPECT_THAT(Refused(&Handlers::ResolveAppeal, resolve), ElementsAre("status", "appeal_id"));
 }
 
 TEST_F(ClassificationInputTest, AnUploadIdIsOfOneFile) {
@@ -186,8 +202,8 @@ TEST_F(ClassificationInputTest, AnUploadIdIsOfOneFile) {
   request.set_video_id("v");
   request.set_upload_id("u");
   request.set_raw(Comments(2));
-  EXPECT_EQ(Do(&Handlers::ImportComments, request).created(), 2);
-  EXPECT_EQ(Do(&Handlers::ImportComments, request).unchanged(), 2) << "sent again";
+  EXPECT_EQ(Do(&Handlers::ImportComments, request).created_count(), 2);
+  EXPECT_EQ(Do(&Handlers::ImportComments, request).unchanged_count(), 2) << "sent again";
   request.set_raw(Comments(3));
   EXPECT_EQ(handlers_.ImportComments(Call(), request).status().code(),
             StatusCode::kFailedPrecondition);

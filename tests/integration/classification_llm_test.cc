@@ -225,7 +225,7 @@ TEST_F(ClassificationLlmTest, SurvivesTheStoreAndTheServerFailingTogether) {
           "AND lease_until < now() + interval '20 seconds'");
       return OkStatus();
     });
-    const auto now = store_.GetRun(Soon(), run.id());
+    const auto now = store_.GetRun(Soon(), {"default", ToNumber(run.id())});
     return now.ok() && now->state == RunState::kComplete;
   });
   EXPECT_TRUE(complete);

@@ -125,7 +125,7 @@ TEST_F(ClassificationRedisTest, ReadsRawCommentsByKeyAndNeverWritesIt) {
   Run({"SET", "youtube:video:v:comments", Comments(4)});
   const auto raw = projection_.Read(Soon(), "youtube:video:v:comments");
   ASSERT_TRUE(raw.ok()) << raw.status();
-  EXPECT_EQ(Import(*raw).created(), 4);
+  EXPECT_EQ(Import(*raw).created_count(), 4);
   EXPECT_EQ(projection_.Read(Soon(), "nothing").status().code(), StatusCode::kNotFound);
 }
 

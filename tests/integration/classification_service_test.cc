@@ -1,6 +1,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include "services/classification/service.h"
+#include "services/platform/hash.h"
+#include "services/platform/page_token.h"
 #include "tests/integration/classification_fixture.h"
 #include "tests/support/test_platform.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"
@@ -13,19 +15,25 @@ using testing::ElementsAre;
 TEST_F(ClassificationRunTest, ClassifiesAVideoAndReadsItInEveryWay) {
   const auto imported = Import(Comments(30));
   EXPECT_EQ(imported.shape(), v1::COMMENT_SHAPE_FLAT);
-  EXPECT_EQ(imported.created(), 30);
+  EXPECT_EQ(imported.created_count(), 30);
   EXPECT_EQ(Count().unclassified(), 30);
-  EXPECT_EQ(Read("c0").status(), v1::COMMENT_STATUS_UNSPECIFIED);
+  EXPECT_EQ(Read("c0").status(), v1::COMMENT_STATUS_UNCLASSIFIED);
+  EXPECT_FALSE(Read("c0").has_score());
+  EXPECT_FALSE(Read("c0").has_decide_time());
 
   const v1::Run run = Classify();
-  EXPECT_TRUE(run.is_active());
+  EXPECT_TRUE(run.active());
   EXPECT_EQ(run.classified_count(), 30);
-  EXPECT_EQ(run.policy(), "default@1");
+  EXPECT_EQ(run.policy_name(), "default");
+  EXPECT_EQ(run.policy_version(), 1);
   EXPECT_EQ(Count().normal() + Count().filtered() + Count().content_suggestion(), 30);
   EXPECT_EQ(Read("c1").status(), v1::COMMENT_STATUS_CONTENT_SUGGESTION);
   EXPECT_EQ(Read("c2").status(), v1::COMMENT_STATUS_FILTERED);
   EXPECT_EQ(Read("c2").run_id(), run.id());
-  EXPECT_EQ(Read("c2").decided_by(), "embedded-1");
+  EXPECT_EQ(Read("c2").model(), "embedded-1");
+  EXPECT_EQ(Read("c2").policy_version(), 1);
+  EXPECT_GT(Read("c2").score(), 0);
+  EXPECT_EQ(FromTimestamp(Read("c2").decide_time()).value(), clock_.Now());
 
   for (const auto order :
        {v1::CLASSIFICATION_ORDER_NEWEST, v1::CLASSIFICATION_ORDER_HIGHEST_SCORE}) {
@@ -35,7 +43,7 @@ TEST_F(ClassificationRunTest, ClassifiesAVideoAndReadsItInEveryWay) {
     list.set_order(order);
     list.set_page_size(4);
     std::vector<std::string> ids;
-    float last = 2;
+    double last = 2;
     do {
       const auto page = Do(&Handlers::ListClassifications, list);
       for (const v1::Classification& one : page.classifications()) {
@@ -53,20 +61,59 @@ TEST_F(ClassificationRunTest, ClassifiesAVideoAndReadsItInEveryWay) {
   ExpectCountsHold();
 }
 
-TEST_F(ClassificationRunTest, ActivatesARunByItselfWhenAsked) {
-  Import(Comments(5));
-  const v1::Run run = Start("embedded", true);
-  EXPECT_TRUE(test::Eventually([&] { return Get(run.id()).is_active(); }));
+TEST_F(ClassificationTest, ListsWhatHasNoVerdict) {
+  Import(Comments(10'030));
+  v1::ListClassificationsRequest list;
+  list.set_video_id("v");
+  list.set_status(v1::COMMENT_STATUS_UNCLASSIFIED);
+  list.set_page_size(1000);
+  const auto listed = [&] {
+    std::set<std::string> ids;
+    list.clear_page_token();
+    do {
+      const auto page = Do(&Handlers::ListClassifications, list);
+      for (const v1::Classification& one : page.classifications()) {
+        EXPECT_EQ(one.status(), v1::COMMENT_STATUS_UNCLASSIFIED);
+        EXPECT_TRUE(ids.insert(one.comment_id()).second) << one.comment_id();
+      }
+      list.set_page_token(page.next_page_token());
+    } while (!list.page_token().empty() && !HasFailure());
+    return ids;
+  };
+  EXPECT_EQ(listed().size(), 10'030u) << "before any run";
+  const v1::Run run = ExternalRun(10'000, v1::COMMENT_STATUS_NORMAL);
+  v1::IngestVerdictsRequest failed;
+  failed.set_run_id(run.id());
+  for (int i = 10'000; i < 10'030; ++i) {
+    v1::Verdict& verdict = *failed.mutable_verdicts()->add_verdicts();
+    verdict.set_comment_id("c" + std::to_string(i));
+    verdict.set_failure(v1::FAILURE_KIND_SCHEMA);
+    if (i % 2 == 0) verdict.clear_failure();
+    if (i % 2 == 0) verdict.set_status(v1::COMMENT_STATUS_FILTERED);
+  }
+  Ingest(failed);
+  ASSERT_TRUE(store_.ActivateRun(Soon(), {"default", ToNumber(run.id())}, 1, {.actor = "t"}).ok());
+  Import(Comments(1, 10'030));
+  Override("c10001", v1::COMMENT_STATUS_NORMAL);
+  const std::set<std::string> left = listed();
+  EXPECT_EQ(static_cast<int64_t>(left.size()), Count().unclassified());
+  EXPECT_EQ(left.size(), 15u);
+  EXPECT_TRUE(left.contains("c10003"));
+  EXPECT_TRUE(left.contains("c10030"));
+  list.set_order(v1::CLASSIFICATION_ORDER_HIGHEST_SCORE);
+  list.clear_page_token();
+  EXPECT_EQ(handlers_.ListClassifications(Call(), list).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_F(ClassificationTest, ImportsAgainWithoutChangeAndTellsEdits) {
   Import(Comments(3));
-  EXPECT_EQ(Import(Comments(3)).unchanged(), 3);
+  EXPECT_EQ(Import(Comments(3)).unchanged_count(), 3);
   const auto edited = Import(R"([{"id":"c0","text":"edited","updatedAt":"2030-01-01T00:00:00Z"},
                                  {"id":"c9","text":"x"},{"id":"c9","text":"y"}])");
-  EXPECT_EQ(edited.updated(), 1);
-  EXPECT_EQ(edited.created(), 1);
-  EXPECT_EQ(edited.duplicates(), 1);
+  EXPECT_EQ(edited.updated_count(), 1);
+  EXPECT_EQ(edited.created_count(), 1);
+  EXPECT_EQ(edited.duplicate_count(), 1);
   EXPECT_EQ(Count().unclassified(), 4);
 }
 
@@ -89,7 +136,7 @@ TEST_F(ClassificationTest, ReadsAFileThatComesInParts) {
   request.set_part(2);
   request.set_has_more(false);
   request.set_raw(raw.substr(2000));
-  EXPECT_EQ(Do(&Handlers::ImportComments, request).created(), 2500);
+  EXPECT_EQ(Do(&Handlers::ImportComments, request).created_count(), 2500);
 }
 
 TEST_F(ClassificationTest, KnowsARepliesAliasUnlessItIsAmbiguous) {
@@ -108,190 +155,8 @@ TEST_F(ClassificationRunTest, TellsVerdictsOfEditedCommentsAsStale) {
   Import(Comments(3));
   Classify();
   Import(R"([{"id":"c0","text":"edited"}])");
-  EXPECT_TRUE(Read("c0").is_stale());
-  EXPECT_FALSE(Read("c1").is_stale());
-}
-
-TEST_F(ClassificationTest, TakesVerdictsOfAnAgentOnce) {
-  Import(Comments(4));
-  const v1::Run run = Start("external");
-  v1::IngestVerdictsRequest request;
-  request.set_run_id(run.id());
-  request.set_lists(
-      R"({"normal":["c0","c1","nobody"],"filtered":["c2","c0"],"content_suggestion":[]})");
-  auto response = Ingest(request);
-  EXPECT_EQ(response.written(), 3);
-  EXPECT_EQ(response.missing_count(), 1);
-  ASSERT_EQ(response.refused_size(), 2);
-  EXPECT_EQ(response.refused(0).comment_id(), "nobody");
-  EXPECT_EQ(response.refused(1).comment_id(), "c0");
-  response = Ingest(request);
-  EXPECT_EQ(response.written(), 0);
-  EXPECT_EQ(response.already_known(), 3);
-  EXPECT_EQ(Get(run.id()).state(), v1::RUN_STATE_RUNNING);
-
-  v1::ActivateRunRequest activate;
-  activate.set_run_id(run.id());
-  EXPECT_EQ(handlers_.ActivateRun(Call(), activate).status().code(),
-            StatusCode::kFailedPrecondition);
-  request.clear_lists();
-  v1::Verdict& failed = *request.add_verdicts();
-  failed.set_comment_id("c3");
-  failed.set_failure(v1::FAILURE_KIND_REFUSED);
-  EXPECT_EQ(Ingest(request).missing_count(), 0);
-  EXPECT_EQ(Get(run.id()).state(), v1::RUN_STATE_COMPLETE);
-  EXPECT_EQ(Get(run.id()).failed_count(), 1);
-  EXPECT_EQ(handlers_.ActivateRun(Call(), activate).status().code(),
-            StatusCode::kFailedPrecondition)
-      << "the policy allows no failures";
-  ExpectCountsHold();
-}
-
-TEST_F(ClassificationTest, ActivatesARunWithFailuresWhereThePolicyAllowsThem) {
-  v1::UpdatePolicyRequest update;
-  v1::GetPolicyRequest get;
-  *update.mutable_policy() = Do(&Handlers::GetPolicy, get).policy();
-  update.mutable_policy()->set_max_failed_share(0.5);
-  EXPECT_EQ(Do(&Handlers::UpdatePolicy, update).policy().version(), 2);
-  EXPECT_EQ(handlers_.UpdatePolicy(Call(), update).status().code(), StatusCode::kAborted);
-  Import(Comments(2));
-  const v1::Run run = Start("external");
-  EXPECT_EQ(run.policy(), "default@2");
-  v1::IngestVerdictsRequest request;
-  request.set_run_id(run.id());
-  for (int i = 0; i < 2; ++i) {
-    v1::Verdict& verdict = *request.add_verdicts();
-    verdict.set_comment_id("c" + std::to_string(i));
-    if (i == 0) verdict.set_failure(v1::FAILURE_KIND_SCHEMA);
-    if (i == 1) verdict.set_status(v1::COMMENT_STATUS_NORMAL);
-  }
-  Ingest(request);
-  EXPECT_TRUE(Activate(run.id()).is_active());
-  EXPECT_EQ(Count().unclassified(), 1);
-  EXPECT_EQ(Read("c0").failure(), v1::FAILURE_KIND_SCHEMA);
-}
-
-TEST_F(ClassificationTest, AnOverrideStandsAboveEveryRunAndTellsConflicts) {
-  Import(Comments(4));
-  Override("c0", v1::COMMENT_STATUS_FILTERED);
-  EXPECT_EQ(Read("c0").source(), v1::VERDICT_SOURCE_OVERRIDE) << "also before any run";
-  EXPECT_EQ(Count().filtered(), 1);
-  const v1::Run first = ExternalRun(4, v1::COMMENT_STATUS_NORMAL);
-  Activate(first.id());
-  EXPECT_EQ(Count().filtered(), 1);
-  EXPECT_EQ(Count().normal(), 3);
-  v1::ListOverrideConflictsRequest conflicts;
-  conflicts.set_video_id("v");
-  auto listed = Do(&Handlers::ListOverrideConflicts, conflicts);
-  ASSERT_EQ(listed.conflicts_size(), 1);
-  EXPECT_EQ(listed.conflicts(0).overridden_status(), v1::COMMENT_STATUS_NORMAL);
-  const v1::Run second = ExternalRun(4, v1::COMMENT_STATUS_FILTERED);
-  Activate(second.id());
-  EXPECT_EQ(Read("c0").status(), v1::COMMENT_STATUS_FILTERED);
-  EXPECT_EQ(Read("c0").decided_by(), "mina");
-  EXPECT_EQ(Do(&Handlers::ListOverrideConflicts, conflicts).conflicts_size(), 0);
-
-  v1::UndoOverrideRequest undo;
-  undo.set_video_id("v");
-  undo.set_comment_id("c0");
-  EXPECT_EQ(Do(&Handlers::UndoOverride, undo).undone_count(), 1);
-  EXPECT_EQ(Do(&Handlers::UndoOverride, undo).undone_count(), 0);
-  EXPECT_EQ(Read("c0").source(), v1::VERDICT_SOURCE_EXTERNAL);
-  ExpectCountsHold();
-}
-
-TEST_F(ClassificationTest, OverridesInBulkTogetherAndBack) {
-  Import(Comments(6));
-  Activate(ExternalRun(6, v1::COMMENT_STATUS_NORMAL).id());
-  v1::BulkOverrideClassificationsRequest bulk;
-  bulk.set_video_id("v");
-  bulk.set_status(v1::COMMENT_STATUS_FILTERED);
-  for (const char* id : {"c0", "c1", "c2", "nobody"}) bulk.add_comment_ids(id);
-  EXPECT_EQ(handlers_.BulkOverrideClassifications(Call(), bulk).status().code(),
-            StatusCode::kNotFound);
-  EXPECT_EQ(Count().filtered(), 0) << "all or none";
-  bulk.mutable_comment_ids()->RemoveLast();
-  bulk.set_dry_run(true);
-  auto result = Do(&Handlers::BulkOverrideClassifications, bulk);
-  EXPECT_EQ(result.changed_count(), 3);
-  EXPECT_EQ(Count().filtered(), 0);
-  bulk.set_dry_run(false);
-  result = Do(&Handlers::BulkOverrideClassifications, bulk);
-  EXPECT_EQ(Count().filtered(), 3);
-  Override("c0", v1::COMMENT_STATUS_CONTENT_SUGGESTION);
-  v1::UndoOverrideRequest undo;
-  undo.set_video_id("v");
-  undo.set_bulk_id(result.bulk_id());
-  EXPECT_EQ(Do(&Handlers::UndoOverride, undo).undone_count(), 2) << "c0 was changed since";
-  EXPECT_EQ(Count().content_suggestion(), 1);
-  EXPECT_EQ(Count().normal(), 5);
-  ExpectCountsHold();
-}
-
-TEST_F(ClassificationTest, SwapsAndRollsBack) {
-  Import(Comments(5));
-  v1::RollbackRunRequest back;
-  back.set_video_id("v");
-  EXPECT_EQ(handlers_.RollbackRun(Call(), back).status().code(), StatusCode::kFailedPrecondition);
-  const v1::Run first = ExternalRun(5, v1::COMMENT_STATUS_NORMAL);
-  Activate(first.id());
-  const v1::Run second = ExternalRun(5, v1::COMMENT_STATUS_FILTERED);
-  Activate(second.id());
-  EXPECT_EQ(Count().filtered(), 5);
-  EXPECT_EQ(Do(&Handlers::RollbackRun, back).run().id(), first.id());
-  EXPECT_EQ(Count().normal(), 5);
-
-  v1::CompareRunsRequest compare;
-  compare.set_run_id(second.id());
-  compare.set_base_run_id(first.id());
-  compare.set_page_size(3);
-  auto compared = Do(&Handlers::CompareRuns, compare);
-  ASSERT_EQ(compared.matrix_size(), 1);
-  EXPECT_EQ(compared.matrix(0).count(), 5);
-  EXPECT_EQ(compared.changes_size(), 3);
-  compare.set_page_token(compared.next_page_token());
-  EXPECT_EQ(Do(&Handlers::CompareRuns, compare).changes_size(), 2);
-}
-
-TEST_F(ClassificationTest, AnswersAppealsOnce) {
-  Import(Comments(2));
-  Activate(ExternalRun(2, v1::COMMENT_STATUS_FILTERED).id());
-  v1::CreateAppealRequest create;
-  create.set_video_id("v");
-  create.set_comment_id("c0");
-  create.set_note("this is praise");
-  create.set_request_id("r1");
-  const v1::Appeal appeal = Do(&Handlers::CreateAppeal, create).appeal();
-  EXPECT_EQ(Do(&Handlers::CreateAppeal, create).appeal().id(), appeal.id());
-  v1::ResolveAppealRequest resolve;
-  resolve.set_appeal_id(appeal.id());
-  resolve.set_grant(true);
-  resolve.set_status(v1::COMMENT_STATUS_NORMAL);
-  EXPECT_TRUE(Do(&Handlers::ResolveAppeal, resolve).appeal().is_granted());
-  EXPECT_EQ(Read("c0").status(), v1::COMMENT_STATUS_NORMAL);
-  EXPECT_EQ(handlers_.ResolveAppeal(Call(), resolve).status().code(),
-            StatusCode::kFailedPrecondition);
-  v1::ListAuditEntriesRequest audit;
-  audit.set_video_id("v");
-  std::vector<std::string> actions;
-  const auto listed = Do(&Handlers::ListAuditEntries, audit);
-  for (const v1::AuditEntry& entry : listed.entries()) actions.push_back(entry.action());
-  EXPECT_THAT(actions, ElementsAre("appeal_granted", "appeal", "activate"));
-  ExpectCountsHold();
-}
-
-TEST_F(ClassificationTest, PreviewsAPolicyWithoutChangingAnything) {
-  Import(Comments(9));
-  v1::PreviewPolicyRequest preview;
-  preview.set_video_id("v");
-  preview.mutable_policy()->set_name("strict");
-  v1::TextRule& rule = *preview.mutable_policy()->add_text_rules();
-  rule.set_contains("캠핑");
-  rule.set_status(v1::COMMENT_STATUS_FILTERED);
-  const auto previewed = Do(&Handlers::PreviewPolicy, preview);
-  EXPECT_EQ(previewed.counts().filtered(), 3);
-  EXPECT_EQ(previewed.counts().normal(), 6);
-  EXPECT_EQ(Count().unclassified(), 9);
+  EXPECT_TRUE(Read("c0").stale());
+  EXPECT_FALSE(Read("c1").stale());
 }
 
 TEST_F(ClassificationTest, ExplainsTexts) {
@@ -327,65 +192,58 @@ TEST_F(ClassificationRunTest, ExpiryDeletesEverythingOfAVideo) {
   EXPECT_EQ(handlers_.DeleteVideo(Call(), request).status().code(), StatusCode::kNotFound);
 }
 
-TEST_F(ClassificationTest, ARunWhoseWorkerDiedIsFinishedByAnotherFromItsResidue) {
-  Import(Comments(20));
-  const v1::Run run = Start();
-  const std::vector<std::string> names = {"embedded"};
-  const auto lease = store_.LeaseRun(Soon(), "dead", names);
-  ASSERT_TRUE(lease.ok() && *lease);
-  const auto residue = store_.ReadResidue(Soon(), **lease, 0, 5);
-  ASSERT_TRUE(residue.ok());
-  std::vector<CommentOutcome> outcomes;
-  for (const Comment& comment : *residue) {
-    outcomes.push_back({comment.number,
-                        comment.content_hash,
-                        {CommentStatus::kNormal, Failure::kNone, Source::kFallback, 1, ""}});
+class ClassificationGrpcTest : public ClassificationTest {
+ protected:
+  // Lines of a whole export, which may take several streams.
+  static int CountExported(v1::ClassificationService::Stub& stub) {
+    int lines = 0;
+    std::string token;
+    for (bool done = false; !done && !HasFailure();) {
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+      v1::ExportClassificationsRequest request;
+      request.set_video_id("v");
+      request.set_resume_token(token);
+      auto exported = stub.ExportClassifications(&context, request);
+      v1::ExportClassificationsResponse response;
+      while (exported->Read(&response)) {
+        for (const char c : response.ndjson()) lines += c == '\n';
+        token = response.resume_token();
+        done = response.done();
+      }
+      EXPECT_TRUE(exported->Finish().ok());
+    }
+    return lines;
   }
-  ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, outcomes).ok());
-  EXPECT_FALSE(*store_.LeaseRun(Soon(), "other", names)) << "it is held";
-  Number(
-      "WITH x AS (UPDATE classification.runs SET lease_until = now() - interval '1 second' "
-      "RETURNING 1) SELECT count(*) FROM x");
-  worker_.Start();
-  const v1::Run ended = AwaitComplete(run.id());
-  worker_.Stop();
-  EXPECT_EQ(ended.classified_count(), 20);
-  EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts WHERE source = 3"), 5)
-      << "nothing is classified twice";
-  EXPECT_EQ(store_.WriteOutcomes(Soon(), **lease, outcomes).status().code(),
-            StatusCode::kFailedPrecondition)
-      << "the dead one comes back too late";
-  ExpectCountsHold();
-}
 
-TEST_F(ClassificationTest, CancelledRunsTakeNothingMore) {
-  Import(Comments(3));
-  const v1::Run run = Start("external");
-  v1::CancelRunRequest cancel;
-  cancel.set_run_id(run.id());
-  EXPECT_EQ(Do(&Handlers::CancelRun, cancel).run().state(), v1::RUN_STATE_CANCELLED);
-  EXPECT_EQ(Do(&Handlers::CancelRun, cancel).run().state(), v1::RUN_STATE_CANCELLED);
-  v1::IngestVerdictsRequest request;
-  request.set_run_id(run.id());
-  request.set_lists(R"({"normal":["c0"]})");
-  EXPECT_TRUE(Ingest(request).has_error());
-}
-
-TEST_F(ClassificationTest, StartingWithTheSameRequestIdAnswersTheSameRun) {
-  Import(Comments(1));
-  v1::StartRunRequest request;
-  request.set_video_id("v");
-  request.set_classifier("external");
-  request.set_request_id("once");
-  const int64_t run = Do(&Handlers::StartRun, request).run().id();
-  EXPECT_EQ(Do(&Handlers::StartRun, request).run().id(), run);
-  request.set_classifier("llm");
-  EXPECT_EQ(handlers_.StartRun(Call(), request).status().code(), StatusCode::kFailedPrecondition);
-  request.set_classifier("magic");
-  EXPECT_EQ(handlers_.StartRun(Call(), request).status().code(), StatusCode::kInvalidArgument);
-}
-
-class ClassificationGrpcTest : public ClassificationTest {};
+  // A token whose store is not this one is told, and goes on from now; one of this store is not.
+  void ExpectGapAfterAnotherHistory(v1::ClassificationService::Stub& stub,
+                                    const std::string& token) {
+    const uint64_t filter = Hash64("default/");
+    auto parsed = PageTokenReader::Parse(token, 45, filter);
+    ASSERT_TRUE(parsed.ok());
+    const int64_t epoch = *parsed->ReadNumber();
+    const int64_t writer = *parsed->ReadNumber();
+    const std::string others[] = {
+        PageTokenWriter(45, filter).Add(epoch + 1).Add(writer).Add(int64_t{0}).Finish(),
+        PageTokenWriter(45, filter).Add(epoch).Add(writer + 1'000'000).Add(int64_t{0}).Finish()};
+    for (const std::string& other : {token, others[0], others[1]}) {
+      grpc::ClientContext context;
+      v1::WatchClassificationsRequest request;
+      request.set_resume_token(other);
+      auto changes = stub.WatchClassifications(&context, request);
+      v1::WatchClassificationsResponse first;
+      ASSERT_TRUE(changes->Read(&first));
+      EXPECT_EQ(first.has_gap(), other != token);
+      if (other == token) {
+        ASSERT_TRUE(changes->Read(&first));
+        EXPECT_EQ(first.changed().comment_id(), "c0");
+      }
+      context.TryCancel();
+      (void)changes->Finish();
+    }
+  }
+};
 
 TEST_F(ClassificationGrpcTest, StreamsRunsChangesAndExports) {
   test::TestPlatform platform(url_);
@@ -401,7 +259,7 @@ TEST_F(ClassificationGrpcTest, StreamsRunsChangesAndExports) {
   auto changes = stub->WatchClassifications(&watch_context, watch_request);
   v1::WatchClassificationsResponse change;
   ASSERT_TRUE(changes->Read(&change));
-  EXPECT_FALSE(change.has_change());
+  EXPECT_EQ(change.event_case(), v1::WatchClassificationsResponse::EVENT_NOT_SET);
 
   {
     grpc::ClientContext context;
@@ -418,6 +276,7 @@ TEST_F(ClassificationGrpcTest, StreamsRunsChangesAndExports) {
     v1::StartRunRequest request;
     request.set_video_id("v");
     request.set_activate(true);
+    request.set_request_id("once");
     ASSERT_TRUE(stub->StartRun(&context, request, &started).ok());
   }
   {
@@ -430,31 +289,28 @@ TEST_F(ClassificationGrpcTest, StreamsRunsChangesAndExports) {
     while (runs->Read(&response)) continue;
     EXPECT_TRUE(runs->Finish().ok());
     EXPECT_EQ(response.run().state(), v1::RUN_STATE_COMPLETE);
-    EXPECT_TRUE(response.run().is_active());
+    EXPECT_TRUE(response.run().active());
   }
   ASSERT_TRUE(changes->Read(&change));
-  EXPECT_EQ(change.change().action(), "activate");
+  EXPECT_EQ(change.activated().run_id(), started.run().id());
+  const std::string after_swap = change.resume_token();
+  {
+    grpc::ClientContext context;
+    v1::OverrideClassificationRequest request;
+    request.set_video_id("v");
+    request.set_comment_id("c0");
+    request.set_status(v1::COMMENT_STATUS_FILTERED);
+    v1::OverrideClassificationResponse response;
+    ASSERT_TRUE(stub->OverrideClassification(&context, request, &response).ok());
+  }
+  ASSERT_TRUE(changes->Read(&change));
+  EXPECT_EQ(change.changed().comment_id(), "c0");
+  EXPECT_EQ(change.changed().previous_status(), v1::COMMENT_STATUS_NORMAL);
+  EXPECT_EQ(change.changed().status(), v1::COMMENT_STATUS_FILTERED);
   watch_context.TryCancel();
   EXPECT_FALSE(changes->Finish().ok());
-
-  int lines = 0;
-  std::string token;
-  for (bool done = false; !done;) {
-    grpc::ClientContext context;
-    context.set_deadline(deadline);
-    v1::ExportClassificationsRequest request;
-    request.set_video_id("v");
-    request.set_resume_token(token);
-    auto exported = stub->ExportClassifications(&context, request);
-    v1::ExportClassificationsResponse response;
-    while (exported->Read(&response)) {
-      for (const char c : response.ndjson()) lines += c == '\n';
-      token = response.resume_token();
-      done = response.done();
-    }
-    ASSERT_TRUE(exported->Finish().ok());
-  }
-  EXPECT_EQ(lines, 1200);
+  ExpectGapAfterAnotherHistory(*stub, after_swap);
+  EXPECT_EQ(CountExported(*stub), 1200);
   stub.reset();
   platform.Stop();
 }

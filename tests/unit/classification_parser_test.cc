@@ -156,13 +156,13 @@ TEST(DefaultPolicy, IsValidAndDecidesByEveryHead) {
 }
 
 TEST(CheckPolicy, NamesEveryField) {
-  Policy policy{.name = "No Name", .version = -1};
+  Policy policy{.name = "No Name"};
   policy.heads = {{"nobody", 0, CommentStatus::kNone, "Bad Reason"}};
   policy.texts = {{"", CommentStatus::kFiltered, ""}};
   policy.max_failed_share = 2;
   Violations violations;
   CheckPolicy(policy, "policy.", violations);
-  EXPECT_EQ(violations.size(), 8u);
+  EXPECT_EQ(violations.size(), 7u);
   EXPECT_EQ(policy.texts[0].reason, "text_rule");
 }
 

@@ -148,7 +148,7 @@ class LlmClassifier::Round {
 
   // Of a comment that was alone.
   Status GiveUp(const Batch& alone, Failure failure) {
-    const Outcome failed{CommentStatus::kNone, failure, Source::kNone, 0, ""};
+    const Outcome failed{CommentStatus::kNone, failure, Source::kNone, kNoScore, ""};
     if (port_.options_.fallback == Fallback::kNone) {
       Delivery delivery;
       Add(alone[0], failed, delivery);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 
 from winnow import ingest, paging
@@ -18,11 +19,12 @@ ClassifyTextsResponse = classification_service_pb2.ClassifyTextsResponse
 CommentStatus = classification_pb2.CommentStatus
 CompareRunsResponse = classification_service_pb2.CompareRunsResponse
 ImportCommentsResponse = classification_service_pb2.ImportCommentsResponse
+IngestedVerdicts = classification_service_pb2.IngestedVerdicts
 IngestVerdictsRequest = classification_service_pb2.IngestVerdictsRequest
-IngestVerdictsResponse = classification_service_pb2.IngestVerdictsResponse
 Run = classification_pb2.Run
 StatusCounts = classification_pb2.StatusCounts
 Verdict = classification_service_pb2.Verdict
+VerdictList = classification_service_pb2.VerdictList
 
 PART_BYTES = 8 << 20
 
@@ -69,55 +71,88 @@ class ClassificationClient(ClassificationPeople):
         *,
         namespace: str = "",
         classifier: str = "",
-        policy: str = "",
+        policy_name: str = "",
+        policy_version: int = 0,
         model: str = "",
         activate: bool = False,
         request_id: str = "",
         budget_micros: int = 0,
-        resume_run_id: int = 0,
         timeout: float | None = None,
     ) -> Run:
-        """Begins to classify a video. Repeated by itself only with a request_id."""
+        """Begins to classify a video. Safe to repeat with the same request_id (default: a new
+        one)."""
         request = classification_service_pb2.StartRunRequest(
             namespace=namespace,
             video_id=video_id,
             classifier=classifier,
-            policy=policy,
+            policy_name=policy_name,
+            policy_version=policy_version,
             model=model,
             activate=activate,
-            request_id=request_id,
+            request_id=request_id or str(uuid.uuid4()),
             budget_micros=budget_micros,
-            resume_run_id=resume_run_id,
         )
-        return self._connection.unary(
-            self._stub.StartRun, request, timeout=timeout, idempotent=bool(request_id)
-        ).run
+        return self._connection.unary(self._stub.StartRun, request, timeout=timeout).run
 
-    def get_run(self, run_id: int, *, timeout: float | None = None) -> Run:
+    def resume_run(
+        self,
+        run_id: str,
+        *,
+        budget_micros: int | None = None,
+        namespace: str = "",
+        timeout: float | None = None,
+    ) -> Run:
+        """Goes on with a paused run, with another budget where one is given. Safe to repeat."""
+        request = classification_service_pb2.ResumeRunRequest(
+            namespace=namespace, run_id=run_id, budget_micros=budget_micros
+        )
+        return self._connection.unary(self._stub.ResumeRun, request, timeout=timeout).run
+
+    def get_run(self, run_id: str, *, namespace: str = "", timeout: float | None = None) -> Run:
         """Reads a run."""
-        request = classification_service_pb2.GetRunRequest(run_id=run_id)
+        request = classification_service_pb2.GetRunRequest(namespace=namespace, run_id=run_id)
         return self._connection.unary(self._stub.GetRun, request, timeout=timeout).run
 
-    def cancel_run(self, run_id: int, *, timeout: float | None = None) -> Run:
+    def cancel_run(self, run_id: str, *, namespace: str = "", timeout: float | None = None) -> Run:
         """Ends a run that is not complete. Safe to repeat."""
-        request = classification_service_pb2.CancelRunRequest(run_id=run_id)
+        request = classification_service_pb2.CancelRunRequest(namespace=namespace, run_id=run_id)
         return self._connection.unary(self._stub.CancelRun, request, timeout=timeout).run
 
-    def activate_run(self, run_id: int, *, timeout: float | None = None) -> Run:
+    def activate_run(
+        self,
+        run_id: str,
+        *,
+        actor: str = "",
+        note: str = "",
+        namespace: str = "",
+        timeout: float | None = None,
+    ) -> Run:
         """Makes a complete run the active one. Safe to repeat."""
-        request = classification_service_pb2.ActivateRunRequest(run_id=run_id)
+        request = classification_service_pb2.ActivateRunRequest(
+            namespace=namespace, run_id=run_id, actor=actor, note=note
+        )
         return self._connection.unary(self._stub.ActivateRun, request, timeout=timeout).run
 
     def rollback_run(
-        self, video_id: str, *, namespace: str = "", timeout: float | None = None
+        self,
+        run_id: str,
+        *,
+        actor: str = "",
+        note: str = "",
+        request_id: str = "",
+        namespace: str = "",
+        timeout: float | None = None,
     ) -> Run:
-        """Makes the run active that was so before. Never tried again by itself."""
+        """Leaves the active run for the one before, which it answers. Safe to repeat with the same
+        request_id (default: a new one)."""
         request = classification_service_pb2.RollbackRunRequest(
-            namespace=namespace, video_id=video_id
+            namespace=namespace,
+            run_id=run_id,
+            actor=actor,
+            note=note,
+            request_id=request_id or str(uuid.uuid4()),
         )
-        return self._connection.unary(
-            self._stub.RollbackRun, request, timeout=timeout, idempotent=False
-        ).run
+        return self._connection.unary(self._stub.RollbackRun, request, timeout=timeout).run
 
     def runs(
         self, video_id: str, *, namespace: str = "", timeout: float | None = None
@@ -135,16 +170,21 @@ class ClassificationClient(ClassificationPeople):
 
     def compare_runs(
         self,
-        run_id: int,
-        base_run_id: int,
+        run_id: str,
+        base_run_id: str,
         *,
+        namespace: str = "",
         page_size: int = 0,
         page_token: str = "",
         timeout: float | None = None,
     ) -> CompareRunsResponse:
         """Confusion matrix (on the first page) and changed comments of two runs."""
         request = classification_service_pb2.CompareRunsRequest(
-            run_id=run_id, base_run_id=base_run_id, page_size=page_size, page_token=page_token
+            namespace=namespace,
+            run_id=run_id,
+            base_run_id=base_run_id,
+            page_size=page_size,
+            page_token=page_token,
         )
         return self._connection.unary(self._stub.CompareRuns, request, timeout=timeout)
 
@@ -154,7 +194,7 @@ class ClassificationClient(ClassificationPeople):
         *,
         window: int = ingest.DEFAULT_WINDOW,
         idle_timeout: float = ingest.DEFAULT_IDLE_TIMEOUT,
-    ) -> Iterator[tuple[IngestVerdictsRequest, IngestVerdictsResponse | WinnowError]]:
+    ) -> Iterator[tuple[IngestVerdictsRequest, IngestedVerdicts | WinnowError]]:
         """Delivers verdicts over one stream; an answer means durable. Resumes by itself."""
         answers = ingest.ingest(
             self._connection,
@@ -165,7 +205,7 @@ class ClassificationClient(ClassificationPeople):
         )
         for request, response in answers:
             failed = response.HasField("error")
-            yield request, from_status(response.error) if failed else response
+            yield request, from_status(response.error) if failed else response.ingested
 
     def get_classification(
         self,
@@ -244,20 +284,27 @@ class ClassificationClient(ClassificationPeople):
         self,
         texts: Sequence[str],
         *,
-        policy: str = "",
+        policy_name: str = "",
+        policy_version: int = 0,
         explain: int = 0,
         namespace: str = "",
         timeout: float | None = None,
     ) -> ClassifyTextsResponse:
         """Classifies up to 1,000 texts and keeps nothing."""
         request = classification_service_pb2.ClassifyTextsRequest(
-            namespace=namespace, texts=texts, policy=policy, explain=explain
+            namespace=namespace,
+            texts=texts,
+            policy_name=policy_name,
+            policy_version=policy_version,
+            explain=explain,
         )
         return self._connection.unary(self._stub.ClassifyTexts, request, timeout=timeout)
 
-    def watch_run(self, run_id: int, *, timeout: float | None = None) -> Iterator[Run]:
+    def watch_run(
+        self, run_id: str, *, namespace: str = "", timeout: float | None = None
+    ) -> Iterator[Run]:
         """A run at each change of it, the last when it ended or paused."""
-        request = classification_service_pb2.WatchRunRequest(run_id=run_id)
+        request = classification_service_pb2.WatchRunRequest(namespace=namespace, run_id=run_id)
         for response in self._connection.watch(self._stub.WatchRun, request, timeout=timeout):
             yield response.run
 
@@ -293,11 +340,17 @@ class ClassificationClient(ClassificationPeople):
                 done = response.done
 
     def delete_video(
-        self, video_id: str, *, namespace: str = "", timeout: float | None = None
+        self,
+        video_id: str,
+        *,
+        actor: str = "",
+        note: str = "",
+        namespace: str = "",
+        timeout: float | None = None,
     ) -> int:
         """Deletes all of a video; answers how many comments it had."""
         request = classification_service_pb2.DeleteVideoRequest(
-            namespace=namespace, video_id=video_id
+            namespace=namespace, video_id=video_id, actor=actor, note=note
         )
         response = self._connection.unary(
             self._stub.DeleteVideo, request, timeout=timeout, idempotent=False

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
+
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from winnow import paging
 from winnow.classification.v1 import classification_pb2, classification_service_pb2
 from winnow.classification.v1.classification_service_pb2_grpc import ClassificationServiceStub
 from winnow.connection import Connection
 
-Appeal = classification_service_pb2.Appeal
-AuditEntry = classification_service_pb2.AuditEntry
+Appeal = classification_pb2.Appeal
+AppealState = classification_pb2.AppealState
+AuditEntry = classification_pb2.AuditEntry
 BulkOverrideClassificationsResponse = classification_service_pb2.BulkOverrideClassificationsResponse
 Classification = classification_pb2.Classification
 CommentPolicy = classification_pb2.Policy
 CommentStatus = classification_pb2.CommentStatus
 PreviewPolicyResponse = classification_service_pb2.PreviewPolicyResponse
+UndoOverrideResponse = classification_service_pb2.UndoOverrideResponse
 
 
 class ClassificationPeople:
@@ -34,6 +39,7 @@ class ClassificationPeople:
         reason: str = "",
         actor: str = "",
         note: str = "",
+        request_id: str = "",
         namespace: str = "",
         timeout: float | None = None,
     ) -> Classification:
@@ -46,6 +52,7 @@ class ClassificationPeople:
             reason=reason,
             actor=actor,
             note=note,
+            request_id=request_id,
         )
         response = self._connection.unary(
             self._stub.OverrideClassification, request, timeout=timeout
@@ -62,10 +69,12 @@ class ClassificationPeople:
         actor: str = "",
         note: str = "",
         dry_run: bool = False,
+        request_id: str = "",
         namespace: str = "",
         timeout: float | None = None,
     ) -> BulkOverrideClassificationsResponse:
-        """Overrides up to 1,000 comments, all or none; its bulk_id undoes them together."""
+        """Overrides up to 1,000 comments, all or none; its bulk_id undoes them together. Safe to
+        repeat with the same request_id (default: a new one)."""
         request = classification_service_pb2.BulkOverrideClassificationsRequest(
             namespace=namespace,
             video_id=video_id,
@@ -75,9 +84,10 @@ class ClassificationPeople:
             actor=actor,
             note=note,
             dry_run=dry_run,
+            request_id=request_id or str(uuid.uuid4()),
         )
         return self._connection.unary(
-            self._stub.BulkOverrideClassifications, request, timeout=timeout, idempotent=dry_run
+            self._stub.BulkOverrideClassifications, request, timeout=timeout
         )
 
     def override_conflicts(
@@ -118,82 +128,132 @@ class ClassificationPeople:
         )
         return self._connection.unary(self._stub.CreateAppeal, request, timeout=timeout).appeal
 
+    def get_appeal(
+        self, appeal_id: str, *, namespace: str = "", timeout: float | None = None
+    ) -> Appeal:
+        """Reads an appeal."""
+        request = classification_service_pb2.GetAppealRequest(
+            namespace=namespace, appeal_id=appeal_id
+        )
+        return self._connection.unary(self._stub.GetAppeal, request, timeout=timeout).appeal
+
+    def appeals(
+        self,
+        video_id: str = "",
+        *,
+        state: AppealState.ValueType = classification_pb2.APPEAL_STATE_UNSPECIFIED,
+        namespace: str = "",
+        timeout: float | None = None,
+    ) -> Iterator[Appeal]:
+        """Appeals, newest first: of a namespace or a video, all or those in a state."""
+
+        def fetch(page_token: str) -> tuple[Sequence[Appeal], str]:
+            request = classification_service_pb2.ListAppealsRequest(
+                namespace=namespace, video_id=video_id, state=state, page_token=page_token
+            )
+            page = self._connection.unary(self._stub.ListAppeals, request, timeout=timeout)
+            return page.appeals, page.next_page_token
+
+        return paging.iterate(fetch)
+
     def resolve_appeal(
         self,
-        appeal_id: int,
+        appeal_id: str,
+        state: AppealState.ValueType,
         *,
-        grant: bool,
         status: CommentStatus.ValueType = classification_pb2.COMMENT_STATUS_UNSPECIFIED,
         actor: str = "",
         note: str = "",
+        request_id: str = "",
+        namespace: str = "",
         timeout: float | None = None,
     ) -> Appeal:
-        """Answers an appeal; granting it overrides the comment with `status`."""
+        """Grants or rejects an appeal; granting it overrides the comment with `status`. Safe to
+        repeat with the same request_id (default: a new one)."""
         request = classification_service_pb2.ResolveAppealRequest(
-            appeal_id=appeal_id, grant=grant, status=status, actor=actor, note=note
+            namespace=namespace,
+            appeal_id=appeal_id,
+            state=state,
+            status=status,
+            actor=actor,
+            note=note,
+            request_id=request_id or str(uuid.uuid4()),
         )
-        return self._connection.unary(
-            self._stub.ResolveAppeal, request, timeout=timeout, idempotent=False
-        ).appeal
+        return self._connection.unary(self._stub.ResolveAppeal, request, timeout=timeout).appeal
 
     def undo_override(
         self,
         video_id: str,
         comment_id: str = "",
         *,
-        bulk_id: int = 0,
+        bulk_id: str = "",
         actor: str = "",
         note: str = "",
+        request_id: str = "",
         namespace: str = "",
         timeout: float | None = None,
-    ) -> int:
-        """Takes back one override, or those of a bulk; answers how many. Safe to repeat."""
+    ) -> UndoOverrideResponse:
+        """Takes back one comment's override, or those of a bulk. Safe to repeat."""
+        if comment_id and bulk_id:
+            raise ValueError("comment_id or bulk_id, not both")
         request = classification_service_pb2.UndoOverrideRequest(
             namespace=namespace,
             video_id=video_id,
-            comment_id=comment_id,
-            bulk_id=bulk_id,
             actor=actor,
             note=note,
+            request_id=request_id,
         )
-        response = self._connection.unary(self._stub.UndoOverride, request, timeout=timeout)
-        return response.undone_count
+        if comment_id:
+            request.comment_id = comment_id
+        elif bulk_id:
+            request.bulk_id = bulk_id
+        return self._connection.unary(self._stub.UndoOverride, request, timeout=timeout)
 
     def get_policy(
         self,
-        name: str = "",
+        policy_name: str = "",
         *,
-        version: int = 0,
+        policy_version: int = 0,
         namespace: str = "",
         timeout: float | None = None,
     ) -> CommentPolicy:
         """A version of a policy; 0 is the newest."""
         request = classification_service_pb2.GetPolicyRequest(
-            namespace=namespace, name=name, version=version
+            namespace=namespace, policy_name=policy_name, policy_version=policy_version
         )
         return self._connection.unary(self._stub.GetPolicy, request, timeout=timeout).policy
 
     def update_policy(
         self,
         policy: CommentPolicy,
+        update_mask: Sequence[str],
         *,
+        allow_missing: bool = False,
         actor: str = "",
         note: str = "",
+        request_id: str = "",
         namespace: str = "",
         timeout: float | None = None,
     ) -> CommentPolicy:
-        """Writes the next version. Raises Aborted when another was written meanwhile."""
+        """Changes the fields of the mask of policy.name. With policy.etag it raises Aborted when
+        another version was made meanwhile. Safe to repeat with the same request_id (default: a new
+        one)."""
         request = classification_service_pb2.UpdatePolicyRequest(
-            namespace=namespace, policy=policy, actor=actor, note=note
+            namespace=namespace,
+            policy=policy,
+            update_mask=FieldMask(paths=update_mask),
+            allow_missing=allow_missing,
+            actor=actor,
+            note=note,
+            request_id=request_id or str(uuid.uuid4()),
         )
-        return self._connection.unary(
-            self._stub.UpdatePolicy, request, timeout=timeout, idempotent=False
-        ).policy
+        return self._connection.unary(self._stub.UpdatePolicy, request, timeout=timeout).policy
 
     def preview_policy(
         self,
         video_id: str,
         policy: CommentPolicy,
+        update_mask: Sequence[str],
         *,
         sample_size: int = 0,
         namespace: str = "",
@@ -201,7 +261,11 @@ class ClassificationPeople:
     ) -> PreviewPolicyResponse:
         """How a policy would decide the newest comments of a video; changes nothing."""
         request = classification_service_pb2.PreviewPolicyRequest(
-            namespace=namespace, video_id=video_id, policy=policy, sample_size=sample_size
+            namespace=namespace,
+            video_id=video_id,
+            policy=policy,
+            update_mask=FieldMask(paths=update_mask),
+            sample_size=sample_size,
         )
         return self._connection.unary(self._stub.PreviewPolicy, request, timeout=timeout)
 

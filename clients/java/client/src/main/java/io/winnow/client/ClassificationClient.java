@@ -2,6 +2,7 @@ package io.winnow.client;
 
 import io.winnow.classification.v1.ActivateRunRequest;
 import io.winnow.classification.v1.ActivateRunResponse;
+import io.winnow.classification.v1.Appeal;
 import io.winnow.classification.v1.BatchGetClassificationsRequest;
 import io.winnow.classification.v1.BatchGetClassificationsResponse;
 import io.winnow.classification.v1.BulkOverrideClassificationsRequest;
@@ -20,6 +21,8 @@ import io.winnow.classification.v1.CreateAppealRequest;
 import io.winnow.classification.v1.CreateAppealResponse;
 import io.winnow.classification.v1.DeleteVideoRequest;
 import io.winnow.classification.v1.DeleteVideoResponse;
+import io.winnow.classification.v1.GetAppealRequest;
+import io.winnow.classification.v1.GetAppealResponse;
 import io.winnow.classification.v1.GetClassificationRequest;
 import io.winnow.classification.v1.GetClassificationResponse;
 import io.winnow.classification.v1.GetPolicyRequest;
@@ -28,6 +31,8 @@ import io.winnow.classification.v1.GetRunRequest;
 import io.winnow.classification.v1.GetRunResponse;
 import io.winnow.classification.v1.ImportCommentsRequest;
 import io.winnow.classification.v1.ImportCommentsResponse;
+import io.winnow.classification.v1.ListAppealsRequest;
+import io.winnow.classification.v1.ListAppealsResponse;
 import io.winnow.classification.v1.ListAuditEntriesRequest;
 import io.winnow.classification.v1.ListAuditEntriesResponse;
 import io.winnow.classification.v1.ListClassificationsRequest;
@@ -42,6 +47,8 @@ import io.winnow.classification.v1.PreviewPolicyRequest;
 import io.winnow.classification.v1.PreviewPolicyResponse;
 import io.winnow.classification.v1.ResolveAppealRequest;
 import io.winnow.classification.v1.ResolveAppealResponse;
+import io.winnow.classification.v1.ResumeRunRequest;
+import io.winnow.classification.v1.ResumeRunResponse;
 import io.winnow.classification.v1.RollbackRunRequest;
 import io.winnow.classification.v1.RollbackRunResponse;
 import io.winnow.classification.v1.StartRunRequest;
@@ -50,6 +57,7 @@ import io.winnow.classification.v1.UndoOverrideRequest;
 import io.winnow.classification.v1.UndoOverrideResponse;
 import io.winnow.classification.v1.UpdatePolicyRequest;
 import io.winnow.classification.v1.UpdatePolicyResponse;
+import java.util.UUID;
 
 /** ClassificationService: every comment gets exactly one verdict. */
 public final class ClassificationClient {
@@ -70,11 +78,15 @@ public final class ClassificationClient {
     return connection.call(ClassificationServiceGrpc.getBatchGetClassificationsMethod(), request);
   }
 
-  /** Overrides up to 1,000 comments together, all or none. Never tried again by itself. */
+  /** Overrides up to 1,000 comments together, all or none. Gets a request id where it has none. */
   public BulkOverrideClassificationsResponse bulkOverrideClassifications(
       BulkOverrideClassificationsRequest request) {
-    return connection.callOnce(
-        ClassificationServiceGrpc.getBulkOverrideClassificationsMethod(), request);
+    var named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(newId()).build()
+            : request;
+    return connection.call(
+        ClassificationServiceGrpc.getBulkOverrideClassificationsMethod(), named);
   }
 
   /** Ends a run that is not complete. */
@@ -110,6 +122,11 @@ public final class ClassificationClient {
     return connection.callOnce(ClassificationServiceGrpc.getDeleteVideoMethod(), request);
   }
 
+  /** Reads an appeal. */
+  public GetAppealResponse getAppeal(GetAppealRequest request) {
+    return connection.call(ClassificationServiceGrpc.getGetAppealMethod(), request);
+  }
+
   /** Reads the verdict of one comment, by id or by the alias of a reply. */
   public GetClassificationResponse getClassification(GetClassificationRequest request) {
     return connection.call(ClassificationServiceGrpc.getGetClassificationMethod(), request);
@@ -128,6 +145,11 @@ public final class ClassificationClient {
   /** Reads a video's raw comments of any known shape. */
   public ImportCommentsResponse importComments(ImportCommentsRequest request) {
     return connection.call(ClassificationServiceGrpc.getImportCommentsMethod(), request);
+  }
+
+  /** Lists appeals, newest first: of a namespace or a video, all or those in a state. */
+  public ListAppealsResponse listAppeals(ListAppealsRequest request) {
+    return connection.call(ClassificationServiceGrpc.getListAppealsMethod(), request);
   }
 
   /** Lists who changed what, newest first. */
@@ -161,19 +183,38 @@ public final class ClassificationClient {
     return connection.call(ClassificationServiceGrpc.getPreviewPolicyMethod(), request);
   }
 
-  /** Answers an appeal; granting it overrides the comment. Never tried again by itself. */
+  /**
+   * Answers an appeal; granting it overrides the comment. Gets a request id where it has none.
+   */
   public ResolveAppealResponse resolveAppeal(ResolveAppealRequest request) {
-    return connection.callOnce(ClassificationServiceGrpc.getResolveAppealMethod(), request);
+    var named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(newId()).build()
+            : request;
+    return connection.call(ClassificationServiceGrpc.getResolveAppealMethod(), named);
   }
 
-  /** Makes the run active that was so before. Never tried again by itself. */
+  /** Goes on with a paused run. */
+  public ResumeRunResponse resumeRun(ResumeRunRequest request) {
+    return connection.call(ClassificationServiceGrpc.getResumeRunMethod(), request);
+  }
+
+  /** Leaves the active run for the one before. Gets a request id where it has none. */
   public RollbackRunResponse rollbackRun(RollbackRunRequest request) {
-    return connection.callOnce(ClassificationServiceGrpc.getRollbackRunMethod(), request);
+    var named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(newId()).build()
+            : request;
+    return connection.call(ClassificationServiceGrpc.getRollbackRunMethod(), named);
   }
 
-  /** Begins to classify a video. Never tried again by itself. */
+  /** Begins to classify a video. Gets a request id where it has none. */
   public StartRunResponse startRun(StartRunRequest request) {
-    return connection.callOnce(ClassificationServiceGrpc.getStartRunMethod(), request);
+    var named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(newId()).build()
+            : request;
+    return connection.call(ClassificationServiceGrpc.getStartRunMethod(), named);
   }
 
   /** Takes overrides back: one comment's, or all of one bulk. */
@@ -181,9 +222,13 @@ public final class ClassificationClient {
     return connection.call(ClassificationServiceGrpc.getUndoOverrideMethod(), request);
   }
 
-  /** Writes the next version of a policy. Never tried again by itself. */
+  /** Makes the next version of a policy. Gets a request id where it has none. */
   public UpdatePolicyResponse updatePolicy(UpdatePolicyRequest request) {
-    return connection.callOnce(ClassificationServiceGrpc.getUpdatePolicyMethod(), request);
+    var named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(newId()).build()
+            : request;
+    return connection.call(ClassificationServiceGrpc.getUpdatePolicyMethod(), named);
   }
 
   /** The comments of a status, from the first (or the request's page token) to the last. */
@@ -194,5 +239,19 @@ public final class ClassificationClient {
           var page = listClassifications(request.toBuilder().setPageToken(token).build());
           return new Pages.Page<>(page.getClassificationsList(), page.getNextPageToken());
         });
+  }
+
+  /** Appeals, newest first, from the first (or the request's page token) to the last. */
+  public Pages<Appeal> appeals(ListAppealsRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page = listAppeals(request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getAppealsList(), page.getNextPageToken());
+        });
+  }
+
+  private static String newId() {
+    return UUID.randomUUID().toString();
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import com.google.protobuf.FieldMask;
 import io.winnow.classification.v1.ActivateRunRequest;
 import io.winnow.classification.v1.CommentStatus;
 import io.winnow.classification.v1.GetPolicyRequest;
@@ -53,8 +54,8 @@ class CommentsE2eTest {
     }
   }
 
-  private static long completeRun(Winnow winnow) throws InterruptedException {
-    long run =
+  private static String completeRun(Winnow winnow) throws InterruptedException {
+    String run =
         winnow
             .classification()
             .startRun(StartRunRequest.newBuilder().setVideoId("PLo9u5Mm5TA").build())
@@ -69,7 +70,7 @@ class CommentsE2eTest {
     return run;
   }
 
-  private static void activate(Winnow winnow, long run) {
+  private static void activate(Winnow winnow, String run) {
     winnow.classification().activateRun(ActivateRunRequest.newBuilder().setRunId(run).build());
   }
 
@@ -87,6 +88,7 @@ class CommentsE2eTest {
         .updatePolicy(
             UpdatePolicyRequest.newBuilder()
                 .setPolicy(policy.toBuilder().addTextRules(rule))
+                .setUpdateMask(FieldMask.newBuilder().addPaths("text_rules"))
                 .build());
   }
 
@@ -108,10 +110,10 @@ class CommentsE2eTest {
                       .setVideoId("PLo9u5Mm5TA")
                       .setRedisKey(RAW)
                       .build());
-      assertEquals(COMMENTS, imported.getCreated());
-      long mild = completeRun(winnow);
+      assertEquals(COMMENTS, imported.getCreatedCount());
+      String mild = completeRun(winnow);
       filterAll(winnow);
-      long strict = completeRun(winnow);
+      String strict = completeRun(winnow);
       activate(winnow, mild);
       await("the verdicts", () -> reader.hlen(VERDICTS) == COMMENTS + 1);
       assertReadsWholeRuns(winnow, reader, mild, strict);
@@ -119,7 +121,7 @@ class CommentsE2eTest {
     }
   }
 
-  private static void assertReadsWholeRuns(Winnow winnow, Jedis reader, long mild, long strict)
+  private static void assertReadsWholeRuns(Winnow winnow, Jedis reader, String mild, String strict)
       throws InterruptedException {
     var stop = new AtomicBoolean();
     var swapper =
