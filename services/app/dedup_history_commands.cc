@@ -66,7 +66,7 @@ void SetRange(const HistoryOptions& options, Request& request) {
 int RunTop(const HistoryOptions& options) {
   dedup::v1::ListTopCitedRequest request;
   SetRange(options, request);
-  request.set_count(options.count);
+  request.set_page_size(options.count);
   dedup::v1::ListTopCitedResponse response;
   const Status status = Call(options.remote, &DedupService::Stub::ListTopCited, request, response);
   if (!status.ok()) return Fail(status);
@@ -160,11 +160,11 @@ int RunPreview(const PreviewOptions& options, const dedup::v1::PreviewPolicyRequ
   if (!status.ok()) return Fail(status);
   if (options.json) return PrintJson(response);
   std::cout << WithCommas(response.document_count())
-            << " documents decided again: " << WithCommas(response.duplicates_before())
-            << " duplicates now, " << WithCommas(response.duplicates_after()) << " then\n  "
-            << WithCommas(response.newly_duplicate()) << " more, "
-            << WithCommas(response.newly_unique()) << " fewer, "
-            << WithCommas(response.other_original()) << " of another original\n";
+            << " documents decided again: " << WithCommas(response.duplicate_count_before())
+            << " duplicates now, " << WithCommas(response.duplicate_count_after()) << " then\n  "
+            << WithCommas(response.newly_duplicate_count()) << " more, "
+            << WithCommas(response.newly_unique_count()) << " fewer, "
+            << WithCommas(response.other_original_count()) << " of another original\n";
   for (const auto& change : response.changes()) {
     std::cout << "  " << Printable(change.document_id()) << " of " << Printable(change.channel())
               << ": " << VerdictName(change.verdict_before()) << ' '

@@ -50,6 +50,8 @@ class Tail {
 
  private:
   void Print(const WatchDecisionsResponse& response) {
+    if (response.has_gap())
+      std::cerr << "decisions are missing: " << response.gap().reason() << '\n';
     for (const auto& decision : response.decisions()) {
       const bool is_printed =
           options_.json ? PrintJson(decision) == kOk : PrintDecisionLine(decision);

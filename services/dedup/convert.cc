@@ -54,12 +54,12 @@ v1::Scores ToProto(const Scores& scores) {
   return out;
 }
 
-v1::Override ToProto(const Override& said) {
-  v1::Override out;
+v1::DecisionOverride ToProto(const Override& said) {
+  v1::DecisionOverride out;
   out.set_verdict(SameNumber<v1::Verdict>(said.verdict));
   out.set_original_id(said.original_id);
-  out.set_reason(said.reason);
-  out.set_created_by(said.created_by);
+  out.set_note(said.note);
+  out.set_actor(said.actor);
   *out.mutable_create_time() = ToTimestamp(said.create_time);
   out.set_revision(said.revision);
   return out;

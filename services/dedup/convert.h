@@ -49,18 +49,18 @@ v1::PreviewPolicyResponse ToProto(const Preview& preview);
 struct RangeQuery {
   std::string ns;
   TimeRange range;
-  int count = 0;
 };
 StatusOr<DecisionQuery> FromProto(const v1::ListDecisionsRequest& request);
-StatusOr<RangeQuery> FromProto(const v1::ListTopCitedRequest& request, Time now);
+StatusOr<TopQuery> FromProto(const v1::ListTopCitedRequest& request, Time now);
 StatusOr<RangeQuery> FromProto(const v1::GetStatsRequest& request, Time now);
 StatusOr<ReviewQuery> FromProto(const v1::ListReviewQueueRequest& request);
 // What does not depend on who calls.
 StatusOr<OverrideRequest> FromProto(const v1::OverrideDecisionRequest& request);
 v1::ListDecisionsResponse ToProto(const DecisionQuery& query, const DecisionPage& page);
-v1::ListTopCitedResponse ToProto(const std::vector<CitedOriginal>& originals);
+v1::ListTopCitedResponse ToProto(const TopQuery& query, const TopPage& page);
 v1::ListReviewQueueResponse ToProto(const ReviewQuery& query, const ReviewPage& page);
 v1::GetStatsResponse ToProto(const Stats& stats);
+google::protobuf::Duration ToMeanTime(double seconds);
 
 // Where a watch goes on.
 struct WatchQuery {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <utility>
 
 #include "services/dedup/convert.h"
@@ -11,6 +12,7 @@ namespace {
 constexpr uint8_t kDecisionsToken = 20;
 constexpr uint8_t kReviewsToken = 21;
 constexpr uint8_t kWatchToken = 22;
+constexpr uint8_t kTopToken = 23;
 constexpr int kDefaultTop = 10;
 constexpr int kMostTop = 100;
 constexpr int kDefaultReviews = 20;
@@ -52,9 +54,7 @@ TimeRange ReadRange(const Request& request, Violations& violations) {
 }
 
 // Counts go over a range that is not too long.
-template <class Request>
-TimeRange ReadClosedRange(const Request& request, Time now, Violations& violations) {
-  TimeRange range = ReadRange(request, violations);
+TimeRange Close(TimeRange range, Time now, Violations& violations) {
   if (!violations.empty()) return range;
   const Time until = range.until.value_or(now);
   if (!range.from) range.from = until - kUsualRange;
@@ -123,13 +123,26 @@ StatusOr<DecisionQuery> FromProto(const v1::ListDecisionsRequest& request) {
   return query;
 }
 
-StatusOr<RangeQuery> FromProto(const v1::ListTopCitedRequest& request, Time now) {
+StatusOr<TopQuery> FromProto(const v1::ListTopCitedRequest& request, Time now) {
   Violations violations;
-  RangeQuery query;
+  TopQuery query;
   query.ns = ReadNamespace(request.namespace_(), violations);
-  query.range = ReadClosedRange(request, now, violations);
-  query.count = ReadSize(request.count(), kDefaultTop, kMostTop, "count", violations);
+  const TimeRange asked = ReadRange(request, violations);
+  query.page_size = ReadSize(request.page_size(), kDefaultTop, kMostTop, "page_size", violations);
+  query.range = Close(asked, now, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  query.filter = query.ns + '\0' + TimeKey(asked.from) + '\0' + TimeKey(asked.until);
+  if (!query.range.until) query.range.until = now;
+  if (request.page_token().empty()) return query;
+  WINNOW_ASSIGN_OR_RETURN(
+      PageTokenReader reader,
+      PageTokenReader::Parse(request.page_token(), kTopToken, Hash64(query.filter)));
+  WINNOW_ASSIGN_OR_RETURN(const int64_t from, reader.ReadNumber());
+  WINNOW_ASSIGN_OR_RETURN(const int64_t until, reader.ReadNumber());
+  query.range = {Time(Micros(from)), Time(Micros(until))};
+  WINNOW_ASSIGN_OR_RETURN(query.after_count, reader.ReadNumber());
+  WINNOW_ASSIGN_OR_RETURN(query.after_id, reader.ReadText());
+  WINNOW_RETURN_IF_ERROR(reader.Finish());
   return query;
 }
 
@@ -137,7 +150,7 @@ StatusOr<RangeQuery> FromProto(const v1::GetStatsRequest& request, Time now) {
   Violations violations;
   RangeQuery query;
   query.ns = ReadNamespace(request.namespace_(), violations);
-  query.range = ReadClosedRange(request, now, violations);
+  query.range = Close(ReadRange(request, violations), now, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   return query;
 }
@@ -177,9 +190,11 @@ StatusOr<OverrideRequest> FromProto(const v1::OverrideDecisionRequest& request) 
   } else if (verdict && !out.original_id.empty()) {
     violations.Add("original_id", "must be empty with UNIQUE");
   }
-  out.reason = request.reason();
-  if (out.reason.empty()) violations.Add("reason", "is required: say why, for whoever reads it");
-  CheckText(out.reason, kMaxReason, "reason", violations);
+  out.note = request.note();
+  if (out.note.empty()) violations.Add("note", "is required: say why, for whoever reads it");
+  CheckText(out.note, kMaxNote, "note", violations);
+  out.actor = request.actor();
+  CheckText(out.actor, kMaxActor, "actor", violations);
   out.request_id = request.request_id();
   CheckText(out.request_id, kMaxRequestId, "request_id", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
@@ -196,9 +211,16 @@ v1::ListDecisionsResponse ToProto(const DecisionQuery& query, const DecisionPage
   return out;
 }
 
-v1::ListTopCitedResponse ToProto(const std::vector<CitedOriginal>& originals) {
+v1::ListTopCitedResponse ToProto(const TopQuery& query, const TopPage& page) {
   v1::ListTopCitedResponse out;
-  for (const CitedOriginal& original : originals) {
+  if (page.has_more) {
+    const CitedOriginal& last = page.originals.back();
+    PageTokenWriter writer(kTopToken, Hash64(query.filter));
+    writer.Add(query.range.from->time_since_epoch().count());
+    writer.Add(query.range.until->time_since_epoch().count());
+    out.set_next_page_token(writer.Add(last.duplicate_count).Add(last.original_id).Finish());
+  }
+  for (const CitedOriginal& original : page.originals) {
     v1::CitedOriginal& to = *out.add_originals();
     to.set_original_id(original.original_id);
     to.set_channel(original.channel);
@@ -255,12 +277,20 @@ v1::GetStatsResponse ToProto(const Stats& stats) {
   }
   for (int i = 0; i < kSimilarityBuckets; ++i) {
     v1::SimilarityBucket& to = *out.add_similarities();
-    to.set_from(static_cast<double>(i) / kSimilarityBuckets);
+    to.set_similarity_from(static_cast<double>(i) / kSimilarityBuckets);
     to.set_unique_count(stats.similarities[i].unique);
     to.set_duplicate_count(stats.similarities[i].duplicates);
   }
   *out.mutable_false_positives() = ToProto(stats.false_positives);
   *out.mutable_false_negatives() = ToProto(stats.false_negatives);
+  return out;
+}
+
+google::protobuf::Duration ToMeanTime(double seconds) {
+  google::protobuf::Duration out;
+  const double whole = std::floor(seconds);
+  out.set_seconds(static_cast<int64_t>(whole));
+  out.set_nanos(static_cast<int32_t>((seconds - whole) * 1e9));
   return out;
 }
 

@@ -59,8 +59,9 @@ v1::Policy ToProto(const std::string& ns, const PolicyVersion& version) {
   out.set_newest_documents(rules.newest_documents);
   out.set_etag(EtagOf(ns, rules));
   if (version.create_time) *out.mutable_create_time() = ToTimestamp(*version.create_time);
-  out.set_created_by(version.created_by);
-  out.set_reason(version.reason);
+  out.set_actor(version.actor);
+  out.set_note(version.note);
+  out.set_namespace_(ns);
   return out;
 }
 
@@ -106,9 +107,11 @@ StatusOr<PolicyUpdate> FromProto(const v1::UpdatePolicyRequest& request) {
   CheckNamespace(update.ns, "namespace", violations);
   update.change = ChangeOf(request, violations);
   update.etag = request.policy().etag();
-  update.reason = request.reason();
+  update.note = request.note();
+  update.actor = request.actor();
   update.request_id = request.request_id();
-  CheckText(update.reason, kMaxReason, "reason", violations);
+  CheckText(update.note, kMaxNote, "note", violations);
+  CheckText(update.actor, kMaxActor, "actor", violations);
   CheckText(update.request_id, kMaxRequestId, "request_id", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   return update;
@@ -133,11 +136,11 @@ v1::PreviewPolicyResponse ToProto(const Preview& preview) {
   out.set_document_count(preview.document_count);
   if (preview.from) *out.mutable_from_time() = ToTimestamp(*preview.from);
   if (preview.until) *out.mutable_until_time() = ToTimestamp(*preview.until);
-  out.set_duplicates_before(preview.duplicates_before);
-  out.set_duplicates_after(preview.duplicates_after);
-  out.set_newly_duplicate(preview.newly_duplicate);
-  out.set_newly_unique(preview.newly_unique);
-  out.set_other_original(preview.other_original);
+  out.set_duplicate_count_before(preview.duplicates_before);
+  out.set_duplicate_count_after(preview.duplicates_after);
+  out.set_newly_duplicate_count(preview.newly_duplicate);
+  out.set_newly_unique_count(preview.newly_unique);
+  out.set_other_original_count(preview.other_original);
   for (const Preview::Change& change : preview.changes) {
     v1::PolicyChange& to = *out.add_changes();
     to.set_document_id(change.document_id);

@@ -61,8 +61,8 @@ enum class ReviewKind { kDuplicate = 1, kUnique = 2 };
 struct Override {
   Verdict verdict = Verdict::kUnique;
   std::string original_id;  // empty when unique
-  std::string reason;
-  std::string created_by;
+  std::string note;
+  std::string actor;
   Time create_time;
   int64_t revision = 0;
 };

@@ -14,16 +14,15 @@ StatusOr<v1::ListDecisionsResponse> Handlers::ListDecisions(
 
 StatusOr<v1::ListTopCitedResponse> Handlers::ListTopCited(const rpc::CallContext& call,
                                                           const v1::ListTopCitedRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(const RangeQuery query, FromProto(request, parts_.clock.Now()));
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<CitedOriginal> originals,
-                          history_.ListTopCited(call.deadline, query.ns, query.range, query.count));
-  return ToProto(originals);
+  WINNOW_ASSIGN_OR_RETURN(const TopQuery query, FromProto(request, parts_.clock.Now()));
+  WINNOW_ASSIGN_OR_RETURN(const TopPage page, history_.ListTopCited(call.deadline, query));
+  return ToProto(query, page);
 }
 
 StatusOr<v1::OverrideDecisionResponse> Handlers::OverrideDecision(
     const rpc::CallContext& call, const v1::OverrideDecisionRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(OverrideRequest said, FromProto(request));
-  said.caller = call.caller;
+  if (said.actor.empty()) said.actor = call.caller;
   WINNOW_ASSIGN_OR_RETURN(const Decision decision, history_.Override(call.deadline, said));
   v1::OverrideDecisionResponse response;
   *response.mutable_decision() = ToProto(decision);
@@ -47,10 +46,10 @@ StatusOr<v1::GetStatsResponse> Handlers::GetStats(const rpc::CallContext& call,
   v1::ServerStats& server = *response.mutable_server();
   *server.mutable_start_time() = ToTimestamp(start_time_);
   server.set_decided_count(done.decided.load());
-  server.set_mean_decide_milliseconds(done.decide.MeanSeconds() * 1e3);
-  server.set_mean_compare_microseconds(done.compare.MeanSeconds() * 1e6);
-  server.set_mean_read_milliseconds(done.read.MeanSeconds() * 1e3);
-  server.set_mean_write_milliseconds(done.write.MeanSeconds() * 1e3);
+  *server.mutable_mean_decide_time() = ToMeanTime(done.decide.MeanSeconds());
+  *server.mutable_mean_compare_time() = ToMeanTime(done.compare.MeanSeconds());
+  *server.mutable_mean_read_time() = ToMeanTime(done.read.MeanSeconds());
+  *server.mutable_mean_write_time() = ToMeanTime(done.write.MeanSeconds());
   server.set_store_fallback_count(done.store_fallbacks.load());
   server.set_waiting_count(static_cast<int64_t>(worker_.waiting()));
   server.set_window_document_count(parts_.memory.documents.load());

@@ -34,7 +34,7 @@ StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call
 StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext& call,
                                                           const v1::UpdatePolicyRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(PolicyUpdate update, FromProto(request));
-  update.caller = call.caller;
+  if (update.actor.empty()) update.actor = call.caller;
   // An id of its own tells, should the commit's outcome be unknown, whether it happened.
   if (update.request_id.empty()) update.request_id = NewUuidV7(parts_.clock.Now());
   WINNOW_ASSIGN_OR_RETURN(

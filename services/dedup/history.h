@@ -45,14 +45,29 @@ struct CitedOriginal {
   Time last_duplicate_time;
 };
 
+struct TopQuery {
+  std::string ns;
+  TimeRange range;
+  int page_size = 0;
+  std::string filter;  // of the range as it was asked for
+  // The last one of the page before; 0: there is none.
+  int64_t after_count = 0;
+  std::string after_id;
+};
+
+struct TopPage {
+  std::vector<CitedOriginal> originals;
+  bool has_more = false;
+};
+
 // What a person says.
 struct OverrideRequest {
   std::string ns;
   std::string document_id;
   Verdict verdict = Verdict::kUnique;
   std::string original_id;
-  std::string reason;
-  std::string caller;
+  std::string note;
+  std::string actor;
   std::string request_id;  // empty: none
 };
 

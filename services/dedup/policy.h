@@ -15,7 +15,8 @@ namespace winnow::dedup {
 
 inline constexpr int kMostCitationChannels = 1'000;
 inline constexpr int kMostNewestDocuments = 1'000'000;
-inline constexpr size_t kMaxReason = 500;    // characters
+inline constexpr size_t kMaxNote = 500;      // characters
+inline constexpr size_t kMaxActor = 128;     // characters
 inline constexpr size_t kMaxRequestId = 64;  // characters
 
 // The rules in force for a namespace; defaults are the published ones.
@@ -40,8 +41,8 @@ struct Policy {
 // A version of the rules, and how it came to be.
 struct PolicyVersion {
   Policy rules;
-  std::string created_by;  // empty for the configuration's
-  std::string reason;
+  std::string actor;  // empty for the configuration's
+  std::string note;
   std::optional<Time> create_time;  // none for rules that are not stored yet
 };
 

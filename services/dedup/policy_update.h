@@ -11,8 +11,8 @@ struct PolicyUpdate {
   std::string ns;
   PolicyChange change;
   std::string etag;  // empty: whatever is in force
-  std::string caller;
-  std::string reason;
+  std::string actor;
+  std::string note;
   std::string request_id;  // not empty
 };
 

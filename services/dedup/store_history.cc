@@ -30,6 +30,7 @@ constexpr pg::Statement kTopCited = {
     "   max(arrival_time) AS newest, array_agg(DISTINCT channel) AS channels"
     "   FROM dedup.decisions WHERE namespace = $1 AND seq >= $2 AND seq < $3"
     "   AND original_id IS NOT NULL GROUP BY original_id"
+    "   HAVING $5::bigint = 0 OR (-count(*), original_id) > (-$5::bigint, $6::text)"
     "   ORDER BY times DESC, original_id LIMIT $4)"
     " SELECT c.original_id, o.channel, o.url, o.arrival_time, c.times,"
     "   cardinality(c.channels) + (o.channel <> ALL (c.channels))::int, c.newest"
@@ -72,8 +73,8 @@ void AddOverrides(pg::Session& session, const std::string& ns, std::vector<Decis
     dedup::Override said;
     said.verdict = static_cast<Verdict>(row[1].as<int>());
     if (!row[2].is_null()) said.original_id = row[2].c_str();
-    said.reason = row[3].c_str();
-    said.created_by = row[4].c_str();
+    said.note = row[3].c_str();
+    said.actor = row[4].c_str();
     said.create_time = pg::ToTime(row[5]);
     said.revision = row[6].as<int64_t>();
     by_id.at(row[0].c_str())->override_ = std::move(said);
@@ -108,16 +109,20 @@ StatusOr<DecisionPage> History::ListDecisions(Deadline deadline, const DecisionQ
   });
 }
 
-StatusOr<std::vector<CitedOriginal>> History::ListTopCited(Deadline deadline, const std::string& ns,
-                                                           const TimeRange& range, int count) {
-  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<CitedOriginal>> {
-    WINNOW_ASSIGN_OR_RETURN(const SeqRange seqs, SeqRangeOf(session, ns, range));
-    std::vector<CitedOriginal> originals;
-    for (const auto& row : session.Execute(kTopCited, ns, seqs.first, seqs.end, count)) {
-      originals.push_back({row[0].c_str(), row[1].c_str(), row[2].c_str(), pg::ToTime(row[3]),
-                           row[4].as<int64_t>(), row[5].as<int64_t>(), pg::ToTime(row[6])});
+StatusOr<TopPage> History::ListTopCited(Deadline deadline, const TopQuery& query) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<TopPage> {
+    WINNOW_ASSIGN_OR_RETURN(const SeqRange seqs, SeqRangeOf(session, query.ns, query.range));
+    TopPage page;
+    // One more than asked for tells whether there is a next page.
+    for (const auto& row :
+         session.Execute(kTopCited, query.ns, seqs.first, seqs.end, query.page_size + 1,
+                         query.after_count, query.after_id)) {
+      page.originals.push_back({row[0].c_str(), row[1].c_str(), row[2].c_str(), pg::ToTime(row[3]),
+                                row[4].as<int64_t>(), row[5].as<int64_t>(), pg::ToTime(row[6])});
     }
-    return originals;
+    page.has_more = page.originals.size() > static_cast<size_t>(query.page_size);
+    if (page.has_more) page.originals.pop_back();
+    return page;
   });
 }
 

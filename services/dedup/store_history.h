@@ -14,8 +14,7 @@ class History {
   History(pg::Pool& reads, pg::Pool& writes) : reads_(reads), writes_(writes) {}
 
   StatusOr<DecisionPage> ListDecisions(Deadline deadline, const DecisionQuery& query);
-  StatusOr<std::vector<CitedOriginal>> ListTopCited(Deadline deadline, const std::string& ns,
-                                                    const TimeRange& range, int count);
+  StatusOr<TopPage> ListTopCited(Deadline deadline, const TopQuery& query);
   StatusOr<ReviewPage> ListReviewQueue(Deadline deadline, const ReviewQuery& query);
   StatusOr<Stats> GetStats(Deadline deadline, const std::string& ns, const TimeRange& range);
   // The decision with what was said. Errors: NOT_FOUND, FAILED_PRECONDITION.

@@ -42,8 +42,8 @@ PolicyVersion VersionOf(const pqxx::row& row) {
   rules.chain_floor = row[4].as<double>();
   rules.same_channel = row[5].as<bool>();
   rules.citation_channels = row[6].as<int>();
-  version.created_by = row[7].c_str();
-  version.reason = row[8].c_str();
+  version.actor = row[7].c_str();
+  version.note = row[8].c_str();
   version.create_time = pg::ToTime(row[9]);
   rules.review_rate = row[10].as<double>();
   rules.rule_mode = static_cast<RuleMode>(row[11].as<int>());
@@ -61,19 +61,28 @@ std::optional<PolicyVersion> FirstOf(const pqxx::result& rows) {
 }
 
 void Insert(pg::Session& session, const std::string& ns, const Policy& policy,
-            const std::string& caller, const std::string& reason,
+            const std::string& actor, const std::string& note,
             const std::optional<std::string>& request_id) {
   session.Execute(kInsert, ns, policy.version, policy.window.count(), policy.token_threshold,
                   policy.candidate_floor, policy.chain_floor, policy.same_channel,
-                  policy.citation_channels, caller, reason, request_id, policy.review_rate,
+                  policy.citation_channels, actor, note, request_id, policy.review_rate,
                   static_cast<int>(policy.rule_mode), policy.edit_threshold,
                   policy.semantic_threshold, policy.lead_threshold, policy.least_probability,
                   policy.newest_documents);
 }
 
+// Whether the version has the values that the update asks for, and says the same of itself.
+bool IsWhatItLedTo(const PolicyUpdate& update, const PolicyVersion& version) {
+  return WithChange(version.rules, update.change) == version.rules && version.note == update.note &&
+         version.actor == update.actor;
+}
+
 Status Change(pg::Session& session, const PolicyUpdate& update, const Policy& initial,
               PolicyVersion& result) {
   if (auto earlier = FirstOf(session.Execute(kReadByRequest, update.ns, update.request_id))) {
+    if (!IsWhatItLedTo(update, *earlier)) {
+      return InvalidField("request_id", "was used by a call that asked for another change");
+    }
     result = *std::move(earlier);
     return OkStatus();
   }
@@ -91,7 +100,7 @@ Status Change(pg::Session& session, const PolicyUpdate& update, const Policy& in
   if (!stored) InsertInitialPolicy(session, update.ns, initial);
   if (after != before) {
     ++after.version;
-    Insert(session, update.ns, after, update.caller, update.reason, update.request_id);
+    Insert(session, update.ns, after, update.actor, update.note, update.request_id);
   }
   result = ReadPolicyVersion(session, update.ns, 0).value();
   return OkStatus();

@@ -33,9 +33,10 @@ constexpr pg::Statement kReadOriginal = {
     "dedup.read_original",
     "SELECT original_id FROM dedup.decisions WHERE namespace = $1 AND document_id = $2"};
 
-constexpr pg::Statement kHasRequest = {
-    "dedup.has_override_request",
-    "SELECT 1 FROM dedup.overrides WHERE namespace = $1 AND request_id = $2"};
+constexpr pg::Statement kReadRequest = {
+    "dedup.read_override_request",
+    "SELECT document_id, verdict, original_id, reason, created_by FROM dedup.overrides"
+    " WHERE namespace = $1 AND request_id = $2"};
 
 constexpr pg::Statement kInsertOverride = {
     "dedup.insert_override",
@@ -67,7 +68,22 @@ Status CheckOriginal(pg::Session& session, const OverrideRequest& request) {
 
 bool SaysTheSame(const Override& said, const OverrideRequest& request) {
   return said.verdict == request.verdict && said.original_id == request.original_id &&
-         said.reason == request.reason;
+         said.note == request.note && said.actor == request.actor;
+}
+
+// Whether the request came before. INVALID_ARGUMENT where its id was another's.
+StatusOr<bool> CameBefore(pg::Session& session, const OverrideRequest& request) {
+  if (request.request_id.empty()) return false;
+  const pqxx::result rows = session.Execute(kReadRequest, request.ns, request.request_id);
+  if (rows.empty()) return false;
+  const pqxx::row row = rows[0];
+  Override said;
+  said.verdict = static_cast<Verdict>(row[1].as<int>());
+  if (!row[2].is_null()) said.original_id = row[2].c_str();
+  said.note = row[3].c_str();
+  said.actor = row[4].c_str();
+  if (row[0].c_str() == request.document_id && SaysTheSame(said, request)) return true;
+  return InvalidField("request_id", "was used by a call that said something else");
 }
 
 }  // namespace
@@ -119,16 +135,15 @@ StatusOr<Decision> History::Override(Deadline deadline, const OverrideRequest& r
     }
     WINNOW_ASSIGN_OR_RETURN(Decision before,
                             DecisionWithOverride(session, request.ns, request.document_id));
-    const bool is_repeated = !request.request_id.empty() &&
-                             !session.Execute(kHasRequest, request.ns, request.request_id).empty();
+    WINNOW_ASSIGN_OR_RETURN(const bool is_repeated, CameBefore(session, request));
     if (is_repeated || (before.override_ && SaysTheSame(*before.override_, request))) {
       return before;
     }
     WINNOW_RETURN_IF_ERROR(CheckOriginal(session, request));
     const int64_t revision = before.override_ ? before.override_->revision + 1 : 1;
     session.Execute(kInsertOverride, request.ns, request.document_id, revision,
-                    static_cast<int>(request.verdict), OrNull(request.original_id), request.reason,
-                    request.caller, OrNull(request.request_id));
+                    static_cast<int>(request.verdict), OrNull(request.original_id), request.note,
+                    request.actor, OrNull(request.request_id));
     return DecisionWithOverride(session, request.ns, request.document_id);
   });
 }

@@ -1,7 +1,7 @@
 #include "services/dedup/worker_watch.h"
 
-#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "services/platform/grpc/rpc_status.h"
 #include "services/platform/log.h"
@@ -116,7 +116,7 @@ Status DecisionWatch::FeedNamespace(const std::string& ns, const Group& group) {
   for (const auto& [after, at_place] : by_place) {
     if (after == head.head) {
       for (const auto& watcher : at_place) {
-        if (!watcher->is_greeted) Send(*watcher, {}, after);
+        if (!watcher->is_greeted || watcher->has_gap) Send(*watcher, {}, after);
       }
       continue;
     }
@@ -125,11 +125,13 @@ Status DecisionWatch::FeedNamespace(const std::string& ns, const Group& group) {
   return OkStatus();
 }
 
-// A new watcher begins at the head. What was numbered in another history goes on where that number
-// is now, or at the head if there is no such number yet.
+// A new watcher begins at the head. So does one whose number is of another history, or not given
+// yet: it is told of the gap.
 void DecisionWatch::Place(Watcher& watcher, const pg::Head& head) {
   std::optional<int64_t>& after = watcher.query.after;
-  after = std::clamp<int64_t>(after.value_or(head.head), 0, head.head);
+  const bool is_known = after && watcher.query.epoch == head.epoch && *after <= head.head;
+  if (after && !is_known) watcher.has_gap = true;
+  if (!is_known) after = head.head;
   watcher.query.epoch = head.epoch;
 }
 
@@ -154,6 +156,9 @@ bool DecisionWatch::FeedPage(const std::string& ns, const pg::Head& head, int64_
 bool DecisionWatch::Send(Watcher& watcher, const std::vector<NumberedDecision>& decisions,
                          int64_t reached) {
   v1::WatchDecisionsResponse response;
+  if (std::exchange(watcher.has_gap, false)) {
+    response.mutable_gap()->set_reason("the store was restored, or another one took over");
+  }
   for (const NumberedDecision& each : decisions) {
     if (watcher.query.verdict && *watcher.query.verdict != each.decision.verdict) continue;
     *response.add_decisions() = ToProto(each.decision);

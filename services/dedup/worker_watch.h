@@ -39,6 +39,7 @@ class DecisionWatch {
     WatchQuery query;
     Subscriber subscriber;
     bool is_greeted = false;
+    bool has_gap = false;  // not told yet
   };
   using Group = std::vector<std::list<Watcher>::iterator>;
 

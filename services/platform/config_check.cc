@@ -312,11 +312,11 @@ class Checker {
     CheckRange("dedup.max_documents", dedup.max_documents(), 1'000, 100'000'000);
     // Written so that NaN is refused.
     const double threshold = dedup.token_threshold();
-    if (!(threshold > 0 && threshold <= 1)) {
-      Add("dedup.token_threshold", "must be above 0 and at most 1");
+    if (!(threshold >= 0.1 && threshold <= 1)) {
+      Add("dedup.token_threshold", "must be 0.1 to 1");
     }
-    if (!(dedup.candidate_floor() > 0 && dedup.candidate_floor() <= threshold)) {
-      Add("dedup.candidate_floor", "must be above 0 and at most dedup.token_threshold");
+    if (!(dedup.candidate_floor() >= 0.1 && dedup.candidate_floor() <= threshold)) {
+      Add("dedup.candidate_floor", "must be 0.1 to dedup.token_threshold");
     }
   }
 

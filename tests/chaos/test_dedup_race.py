@@ -151,6 +151,6 @@ def test_of_racing_pairs_one_passes_whatever_is_killed_or_changed(
                 changed, ["chain_floor"], namespace=NAMESPACE, max_documents=2 * PAIRS
             )
             assert replay.document_count == 2 * PAIRS
-            assert replay.duplicates_before == PAIRS
+            assert replay.duplicate_count_before == PAIRS
     for server in servers:
         assert server.stop() == 0

@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "services/platform/hash.h"
+#include "services/platform/page_token.h"
 #include "services/platform/timestamp.h"
 #include "tests/integration/dedup_service_fixture.h"
 #include "tests/support/collector.h"
@@ -98,9 +100,41 @@ TEST_F(DedupHistory, TheMostCitedOriginalsOfARangeAreTold) {
   ASSERT_EQ(top.originals_size(), 1);
   EXPECT_EQ(top.originals(0).original_id(), "c") << "which arrived before the range";
   SetRange(request, -std::chrono::hours(24 * 40), std::chrono::minutes(0));
-  request.set_count(-1);
+  request.set_page_size(-1);
   EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::ListTopCited, request, top))),
-              UnorderedElementsAre("from_time", "count"));
+              UnorderedElementsAre("from_time", "page_size"));
+}
+
+TEST_F(DedupHistory, TheMostCitedAreListedPageByPageOfOneRange) {
+  constexpr int kStories = 7;
+  const auto id = [](int story, int repeat) {
+    return "s" + std::to_string(story) + "-" + std::to_string(repeat);
+  };
+  for (int story = 0; story < kStories; ++story) {
+    for (int repeat = 0; repeat <= 1 + story / 3; ++repeat) {  // many are repeated as often
+      SubmitAt(id(story, repeat), std::to_string(repeat), story, std::chrono::minutes(repeat));
+    }
+  }
+  v1::ListTopCitedRequest request;
+  *request.mutable_from_time() = ToTimestamp(kStart);
+  request.set_page_size(2);
+  std::vector<std::string> listed;
+  v1::ListTopCitedResponse page;
+  do {
+    ASSERT_TRUE(Call(&Stub::ListTopCited, request, page).ok());
+    EXPECT_LE(page.originals_size(), 2);
+    for (const auto& original : page.originals()) listed.push_back(original.original_id());
+    request.set_page_token(page.next_page_token());
+    // Repeated since: not of the range that the first page took.
+    SubmitAt("late" + std::to_string(listed.size()), "late", 0, std::chrono::hours(20));
+  } while (!request.page_token().empty() && listed.size() <= kStories);
+  EXPECT_THAT(listed, ElementsAre("s6-0", "s3-0", "s4-0", "s5-0", "s0-0", "s1-0", "s2-0"));
+  request.set_page_size(0);
+  request.set_page_token("");
+  ASSERT_TRUE(Call(&Stub::ListTopCited, request, page).ok());
+  request.set_page_token("nonsense");
+  EXPECT_EQ(Call(&Stub::ListTopCited, request, page).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(DedupHistory, StatisticsCountByHourChannelStageAndSimilarity) {
@@ -128,7 +162,7 @@ TEST_F(DedupHistory, StatisticsCountByHourChannelStageAndSimilarity) {
   EXPECT_EQ(stats.similarities(19).duplicate_count(), 4);
   EXPECT_EQ(stats.false_positives().rate_high(), 0) << "equal titles are beyond doubt";
   EXPECT_EQ(stats.server().decided_count(), 6);
-  EXPECT_GT(stats.server().mean_compare_microseconds(), 0);
+  EXPECT_GT(stats.server().mean_compare_time().nanos(), 0);
   EXPECT_EQ(stats.server().window_document_count(), 6);
 }
 
@@ -162,7 +196,7 @@ TEST_F(DedupHistory, NearDecisionsAreQueuedReviewedAndFeedTheEstimates) {
   confirm.set_document_id("token");
   confirm.set_verdict(v1::VERDICT_DUPLICATE);
   confirm.set_original_id("a");
-  confirm.set_reason("the same story");
+  confirm.set_note("the same story");
   v1::OverrideDecisionResponse said;
   ASSERT_TRUE(Call(&Stub::OverrideDecision, confirm, said).ok());
   v1::OverrideDecisionRequest correct = confirm;
@@ -187,26 +221,49 @@ TEST_F(DedupHistory, AnOverrideIsKeptAuditedAndSaidOnce) {
   v1::OverrideDecisionRequest request;
   request.set_document_id("b");
   request.set_verdict(v1::VERDICT_UNIQUE);
-  request.set_reason("another event");
+  request.set_note("another event");
   request.set_request_id("once");
   v1::OverrideDecisionResponse said;
   ASSERT_TRUE(Call(&Stub::OverrideDecision, request, said).ok());
   EXPECT_EQ(said.decision().override().revision(), 1);
-  EXPECT_EQ(said.decision().override().created_by(), "anonymous");
+  EXPECT_EQ(said.decision().override().actor(), "anonymous");
   ASSERT_TRUE(Call(&Stub::OverrideDecision, request, said).ok());
   request.clear_request_id();
   ASSERT_TRUE(Call(&Stub::OverrideDecision, request, said).ok());
   EXPECT_EQ(said.decision().override().revision(), 1);
-  request.set_reason("on second thoughts");
+  request.set_note("on second thoughts");
+  request.set_actor("mina");
   ASSERT_TRUE(Call(&Stub::OverrideDecision, request, said).ok());
   EXPECT_EQ(said.decision().override().revision(), 2);
   v1::GetDecisionRequest get;
   get.set_document_id("b");
   v1::GetDecisionResponse got;
   ASSERT_TRUE(Call(&Stub::GetDecision, get, got).ok());
-  EXPECT_EQ(got.decision().override().reason(), "on second thoughts");
+  EXPECT_EQ(got.decision().override().note(), "on second thoughts");
+  EXPECT_EQ(got.decision().override().actor(), "mina");
   EXPECT_EQ(test::QueryNumber(platform_.pool(), "SELECT count(*) FROM dedup.overrides"), 2);
   EXPECT_EQ(SubmitAt("g", "four", 1, std::chrono::minutes(200)).original_id(), "a");
+}
+
+// An id that was used for one document must not seem to have been applied to another.
+TEST_F(DedupHistory, ARequestIdIsOfOneOverride) {
+  SubmitWorld();
+  v1::OverrideDecisionRequest request;
+  request.set_document_id("b");
+  request.set_verdict(v1::VERDICT_UNIQUE);
+  request.set_note("another event");
+  request.set_request_id("once");
+  v1::OverrideDecisionResponse said;
+  ASSERT_TRUE(Call(&Stub::OverrideDecision, request, said).ok());
+  v1::OverrideDecisionRequest other = request;
+  other.set_document_id("d");
+  EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::OverrideDecision, other, said))),
+              ElementsAre("request_id"));
+  other = request;
+  other.set_note("for another reason");
+  EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::OverrideDecision, other, said))),
+              ElementsAre("request_id"));
+  EXPECT_EQ(test::QueryNumber(platform_.pool(), "SELECT count(*) FROM dedup.overrides"), 1);
 }
 
 TEST_F(DedupHistory, AnOverrideThatMakesNoSenseIsRefused) {
@@ -214,10 +271,10 @@ TEST_F(DedupHistory, AnOverrideThatMakesNoSenseIsRefused) {
   v1::OverrideDecisionRequest request;
   v1::OverrideDecisionResponse said;
   EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::OverrideDecision, request, said))),
-              UnorderedElementsAre("document_id", "verdict", "reason"));
+              UnorderedElementsAre("document_id", "verdict", "note"));
   request.set_document_id("b");
   request.set_verdict(v1::VERDICT_DUPLICATE);
-  request.set_reason("why not");
+  request.set_note("why not");
   request.set_original_id("b");
   EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::OverrideDecision, request, said))),
               ElementsAre("original_id"));
@@ -252,17 +309,47 @@ class Watching {
     return ids_;
   }
   const std::string& token() const { return token_; }
+  int gaps() const { return gaps_; }
 
  private:
   void Keep(const v1::WatchDecisionsResponse& response) {
     for (const auto& decision : response.decisions()) ids_.push_back(decision.document_id());
+    gaps_ += response.has_gap();
     token_ = response.resume_token();
   }
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReader<v1::WatchDecisionsResponse>> stream_;
   std::vector<std::string> ids_;
   std::string token_;
+  int gaps_ = 0;
 };
+
+// A place in a log that is not this one, or not there yet, is no place to go on from.
+TEST_F(DedupHistory, AWatchTellsTheGapAfterAnotherHistory) {
+  SubmitWorld();
+  std::string token;
+  {
+    Watching watching(*dedup_, {});
+    EXPECT_EQ(watching.gaps(), 0);
+    token = watching.token();
+  }
+  const uint64_t filter = Hash64("default");
+  auto read = PageTokenReader::Parse(token, 22, filter);
+  ASSERT_TRUE(read.ok());
+  const int64_t at = *read->ReadNumber();
+  const std::string epoch = *read->ReadText();
+  const auto gaps = [&](int64_t place, const std::string& history) {
+    v1::WatchDecisionsRequest request;
+    request.set_resume_token(PageTokenWriter(22, filter).Add(place).Add(history).Finish());
+    Watching watching(*dedup_, request);
+    Submit(NewDocument(history + std::to_string(place), "one", test::StoryTitle(200)));
+    EXPECT_THAT(watching.ReadUntil(1), ElementsAre(history + std::to_string(place)));
+    return watching.gaps();
+  };
+  EXPECT_EQ(gaps(at, epoch), 0);
+  EXPECT_EQ(gaps(at, "elsewhere"), 1);
+  EXPECT_EQ(gaps(at + 1'000, epoch), 1);
+}
 
 TEST_F(DedupHistory, AWatchTellsEveryDecisionInOrderAndGoesOnWhereItEnded) {
   Submit(NewDocument("before", "one", test::StoryTitle(100)));

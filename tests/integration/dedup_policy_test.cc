@@ -49,7 +49,8 @@ TEST_F(DedupPolicy, AChangeIsVersionedAuditedAndInForceAtOnce) {
   Submit(NewDocument("a", "one", kTitle));
   EXPECT_EQ(Submit(NewDocument("b", "two", kNear)).verdict(), v1::VERDICT_UNIQUE);
   v1::UpdatePolicyRequest request = Threshold(0.55);
-  request.set_reason("too many repeats");
+  request.set_note("too many repeats");
+  request.set_actor("mina");
   request.mutable_policy()->set_etag(Get().etag());
   ASSERT_TRUE(Call(&Stub::UpdatePolicy, request, response_).ok());
   EXPECT_EQ(response_.policy().version(), 2);
@@ -59,11 +60,12 @@ TEST_F(DedupPolicy, AChangeIsVersionedAuditedAndInForceAtOnce) {
 
   const v1::Policy stored = Get();
   EXPECT_EQ(stored.SerializeAsString(), response_.policy().SerializeAsString());
-  EXPECT_EQ(stored.reason(), "too many repeats");
-  EXPECT_EQ(stored.created_by(), "anonymous");
+  EXPECT_EQ(stored.note(), "too many repeats");
+  EXPECT_EQ(stored.actor(), "mina");
+  EXPECT_EQ(stored.namespace_(), "default");
   EXPECT_TRUE(stored.has_create_time());
   EXPECT_EQ(Get(1).token_threshold(), 0.8) << "earlier versions stay";
-  EXPECT_EQ(Get(1).created_by(), "");
+  EXPECT_EQ(Get(1).actor(), "");
 }
 
 TEST_F(DedupPolicy, TheCalibratedModeFindsStoriesByTheirLeads) {
@@ -129,15 +131,19 @@ TEST_F(DedupPolicy, ARepeatedRequestIsOneChange) {
   EXPECT_EQ(Get().version(), 3);
   ASSERT_TRUE(Call(&Stub::UpdatePolicy, Threshold(0.9), response_).ok());
   EXPECT_EQ(response_.policy().version(), 3) << "nothing changed";
+  request.mutable_policy()->set_token_threshold(0.6);
+  EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::UpdatePolicy, request, response_))),
+              ElementsAre("request_id"))
+      << "it asks for something else";
 }
 
 TEST_F(DedupPolicy, AllThatIsWrongWithAChangeIsToldAtOnce) {
   v1::UpdatePolicyRequest request;
   request.set_namespace_("No Slug");
-  request.set_reason(std::string(501, 'x'));
+  request.set_note(std::string(501, 'x'));
   request.mutable_update_mask()->add_paths("etag");
   EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::UpdatePolicy, request, response_))),
-              UnorderedElementsAre("namespace", "policy", "reason", "update_mask.paths[0]"));
+              UnorderedElementsAre("namespace", "policy", "note", "update_mask.paths[0]"));
   request = Threshold(0.4);
   request.mutable_policy()->set_chain_floor(-1);
   request.mutable_update_mask()->add_paths("chain_floor");
@@ -159,10 +165,10 @@ TEST_F(DedupPolicy, APreviewTellsWhatWouldChangeAndChangesNothing) {
   v1::PreviewPolicyResponse preview;
   ASSERT_TRUE(Call(&Stub::PreviewPolicy, request, preview).ok());
   EXPECT_EQ(preview.document_count(), 4);
-  EXPECT_EQ(preview.duplicates_before(), 1);
-  EXPECT_EQ(preview.duplicates_after(), 2);
-  EXPECT_EQ(preview.newly_duplicate(), 1);
-  EXPECT_EQ(preview.newly_unique(), 0);
+  EXPECT_EQ(preview.duplicate_count_before(), 1);
+  EXPECT_EQ(preview.duplicate_count_after(), 2);
+  EXPECT_EQ(preview.newly_duplicate_count(), 1);
+  EXPECT_EQ(preview.newly_unique_count(), 0);
   ASSERT_EQ(preview.changes_size(), 1);
   EXPECT_EQ(preview.changes(0).document_id(), "b");
   EXPECT_EQ(preview.changes(0).original_id_after(), "a");
@@ -173,7 +179,7 @@ TEST_F(DedupPolicy, APreviewTellsWhatWouldChangeAndChangesNothing) {
   request.set_max_documents(2);  // the newest two: the original is not among them
   ASSERT_TRUE(Call(&Stub::PreviewPolicy, request, preview).ok());
   EXPECT_EQ(preview.document_count(), 2);
-  EXPECT_EQ(preview.duplicates_after(), 0);
+  EXPECT_EQ(preview.duplicate_count_after(), 0);
   request.set_max_documents(-1);
   request.set_max_changes(-1);
   EXPECT_THAT(FieldsOf(DetailsOf(Call(&Stub::PreviewPolicy, request, preview))),

@@ -110,7 +110,7 @@ TEST_F(DedupRace, OfPairsRacingOverInstancesExactlyOnePasses) {
 PolicyUpdate NextChange(int number) {
   PolicyUpdate update;
   update.ns = "default";
-  update.caller = "race";
+  update.actor = "race";
   update.request_id = std::to_string(number);
   update.change.fields = {"window", "candidate_floor", "token_threshold", "chain_floor",
                           "semantic_threshold"};

@@ -456,6 +456,11 @@ TEST(CheckConfig, DurationsAreWithinTheirLimits) {
 
 TEST(CheckConfig, ThresholdsAreFractionsAndTheFloorIsBelow) {
   EXPECT_THAT(CheckLines(R"({"dedup": {"token_threshold": 1}})"), IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"dedup": {"token_threshold": 0.1, "candidate_floor": 0.1}})"),
+              IsEmpty());
+  EXPECT_THAT(CheckLines(R"({"dedup": {"candidate_floor": 0.05}})"),
+              ElementsAre(HasSubstr("dedup.candidate_floor: must be 0.1 to")))
+      << "as UpdatePolicy";
   EXPECT_THAT(CheckLines(R"({"dedup": {"token_threshold": 1.01}})"),
               ElementsAre(HasSubstr("dedup.token_threshold")));
   EXPECT_THAT(CheckLines(R"({"dedup": {"candidate_floor": 0.9}})"),

@@ -215,13 +215,13 @@ def test_every_list_has_an_iterator(client: winnow.Winnow, script: Script) -> No
 def test_policy_calls_name_the_fields_that_change(client: winnow.Winnow, script: Script) -> None:
     policy = winnow.Policy(token_threshold=0.75, etag="e")
     client.dedup.get_policy(namespace="n", version=2)
-    client.dedup.update_policy(policy, ["token_threshold"], reason="why", request_id="once")
+    client.dedup.update_policy(policy, ["token_threshold"], note="why", request_id="once")
     client.dedup.preview_policy(policy, ["token_threshold"], max_documents=10)
     mask = FieldMask(paths=["token_threshold"])
     assert script.requests == [
         dedup_service_pb2.GetPolicyRequest(namespace="n", version=2),
         dedup_service_pb2.UpdatePolicyRequest(
-            policy=policy, update_mask=mask, reason="why", request_id="once"
+            policy=policy, update_mask=mask, note="why", request_id="once"
         ),
         dedup_service_pb2.PreviewPolicyRequest(policy=policy, update_mask=mask, max_documents=10),
     ]
@@ -230,15 +230,15 @@ def test_policy_calls_name_the_fields_that_change(client: winnow.Winnow, script:
 def test_history_calls_carry_their_filters(client: winnow.Winnow, script: Script) -> None:
     duplicate = winnow.Verdict.VERDICT_DUPLICATE
     assert not list(client.dedup.decisions(verdict=duplicate, channel="c"))
-    assert not client.dedup.list_top_cited(count=5)
+    assert not list(client.dedup.top_cited(page_size=5))
     client.dedup.override_decision("d", duplicate, "why", original_id="o")
     assert not list(client.dedup.review_queue(page_size=3))
     client.dedup.get_stats(namespace="n")
     assert script.requests == [
         dedup_service_pb2.ListDecisionsRequest(verdict=duplicate, channel="c"),
-        dedup_service_pb2.ListTopCitedRequest(count=5),
+        dedup_service_pb2.ListTopCitedRequest(page_size=5),
         dedup_service_pb2.OverrideDecisionRequest(
-            document_id="d", verdict=duplicate, reason="why", original_id="o"
+            document_id="d", verdict=duplicate, note="why", original_id="o"
         ),
         dedup_service_pb2.ListReviewQueueRequest(page_size=3),
         dedup_service_pb2.GetStatsRequest(namespace="n"),

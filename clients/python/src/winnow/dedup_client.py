@@ -151,7 +151,8 @@ class DedupClient:
         fields: Sequence[str],
         *,
         namespace: str = "",
-        reason: str = "",
+        actor: str = "",
+        note: str = "",
         request_id: str = "",
         timeout: float | None = None,
     ) -> Policy:
@@ -163,7 +164,8 @@ class DedupClient:
             namespace=namespace,
             policy=policy,
             update_mask=FieldMask(paths=fields),
-            reason=reason,
+            actor=actor,
+            note=note,
             request_id=request_id,
         )
         return self._connection.unary(self._stub.UpdatePolicy, request, timeout=timeout).policy
@@ -216,28 +218,38 @@ class DedupClient:
 
         return paging.iterate(fetch)
 
-    def list_top_cited(
+    def top_cited(
         self,
         *,
         namespace: str = "",
         from_time: Timestamp | None = None,
         until_time: Timestamp | None = None,
-        count: int = 0,
+        page_size: int = 0,
         timeout: float | None = None,
-    ) -> Sequence[CitedOriginal]:
-        """What was repeated most within a time range (24 h), most first."""
-        request = dedup_service_pb2.ListTopCitedRequest(
-            namespace=namespace, from_time=from_time, until_time=until_time, count=count
-        )
-        return self._connection.unary(self._stub.ListTopCited, request, timeout=timeout).originals
+    ) -> Iterator[CitedOriginal]:
+        """What was repeated within a time range (24 h), most first. `timeout` is per page."""
+
+        def fetch(page_token: str) -> tuple[Sequence[CitedOriginal], str]:
+            request = dedup_service_pb2.ListTopCitedRequest(
+                namespace=namespace,
+                from_time=from_time,
+                until_time=until_time,
+                page_size=page_size,
+                page_token=page_token,
+            )
+            page = self._connection.unary(self._stub.ListTopCited, request, timeout=timeout)
+            return page.originals, page.next_page_token
+
+        return paging.iterate(fetch)
 
     def override_decision(
         self,
         document_id: str,
         verdict: Verdict.ValueType,
-        reason: str,
+        note: str,
         *,
         original_id: str = "",
+        actor: str = "",
         namespace: str = "",
         request_id: str = "",
         timeout: float | None = None,
@@ -248,7 +260,8 @@ class DedupClient:
             document_id=document_id,
             verdict=verdict,
             original_id=original_id,
-            reason=reason,
+            note=note,
+            actor=actor,
             request_id=request_id,
         )
         return self._connection.unary(

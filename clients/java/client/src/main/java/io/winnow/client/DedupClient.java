@@ -135,9 +135,17 @@ public final class DedupClient {
         });
   }
 
-  /** What was repeated most within a time range, most first. */
-  public List<CitedOriginal> listTopCited(ListTopCitedRequest request) {
-    return connection.call(DedupServiceGrpc.getListTopCitedMethod(), request).getOriginalsList();
+  /** What was repeated within a time range, most first. */
+  public Pages<CitedOriginal> topCited(ListTopCitedRequest request) {
+    return new Pages<>(
+        request.getPageToken(),
+        token -> {
+          var page =
+              connection.call(
+                  DedupServiceGrpc.getListTopCitedMethod(),
+                  request.toBuilder().setPageToken(token).build());
+          return new Pages.Page<>(page.getOriginalsList(), page.getNextPageToken());
+        });
   }
 
   /** Keeps what a person says about a decision; its own verdict confirms it. */
