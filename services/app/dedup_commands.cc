@@ -48,7 +48,8 @@ void PrintComparison(const CompareDocumentsResponse& response) {
   }
   const auto& scores = response.scores();
   std::cout << "  title jaccard " << scores.title_jaccard() << ", cosine " << scores.title_cosine()
-            << ", overlap " << scores.title_overlap() << '\n'
+            << ", overlap " << scores.title_overlap() << ", characters "
+            << scores.character_jaccard() << '\n'
             << "  compared as: " << Printable(response.earlier_normalized_title()) << '\n'
             << "               " << Printable(response.later_normalized_title()) << '\n';
 }

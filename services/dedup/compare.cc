@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "services/dedup/character_overlap.h"
+
 namespace winnow::dedup {
 namespace {
 
@@ -149,6 +151,7 @@ Comparison Compare(const Pair& pair, const Policy& policy, const TitleWords& wor
   f.semantic = pair.semantic;
   Comparison comparison;
   comparison.scores = ScoresOf(f, SettingsOf(policy));
+  comparison.scores.characters = CharacterSimilarity(a.normalized_title, b.normalized_title);
   const std::vector<StageResult> literal = {ByUrl(pair), ByTitle(pair)};
   comparison.stages = literal;
   comparison.stages.push_back(ByTokens(pair, f, policy.token_threshold));

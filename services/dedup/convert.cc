@@ -51,6 +51,7 @@ v1::Scores ToProto(const Scores& scores) {
   out.set_edit_similarity(scores.edit_similarity);
   if (scores.semantic) out.set_semantic(*scores.semantic);
   out.set_probability(scores.probability);
+  if (scores.characters) out.set_character_jaccard(*scores.characters);
   return out;
 }
 

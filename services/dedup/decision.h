@@ -41,6 +41,7 @@ struct Scores {
   double edit_similarity = 0;          // of the titles
   std::optional<double> semantic;      // on the calibrated scale, where an embedder compared them
   double probability = 0;              // of one story, by the calibrated rule
+  std::optional<double> characters;    // CharacterSimilarity of the titles, where two are compared
 };
 
 // An earlier document that came into question.

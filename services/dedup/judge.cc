@@ -308,7 +308,8 @@ Scores ScoresOf(const PairFeatures& features, const RuleSettings& settings) {
           features.lead_jaccard,
           features.edit_similarity,
           features.semantic,
-          ProbabilityOfOneStory(features, settings)};
+          ProbabilityOfOneStory(features, settings),
+          std::nullopt};
 }
 
 RuleSettings SettingsOf(const Policy& policy) {

@@ -108,6 +108,15 @@ def test_rules_are_tried_out_then_changed_by_etag(client: winnow.Winnow, namespa
     assert again.version == 2, "sent again, although the etag is stale by now"
 
 
+def test_two_sentences_are_compared_by_characters_too(client: winnow.Winnow) -> None:
+    told = client.dedup.compare_documents(
+        pb.Document(channel="one", title="오늘 날씨 어때"),
+        pb.Document(channel="two", title="오늘 날씨는 어때"),
+    )
+    assert told.verdict == UNIQUE, "too short for tokens of three characters"
+    assert told.scores.title_jaccard < 0.5 < told.scores.character_jaccard < 1
+
+
 def test_the_command_line_shows_decisions(
     server: Server, client: winnow.Winnow, namespace: str
 ) -> None:

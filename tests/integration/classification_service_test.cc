@@ -178,6 +178,18 @@ TEST_F(ClassificationRunTest, ExpiryDeletesEverythingOfAVideo) {
   Import(Comments(10));
   Classify();
   Override("c0", v1::COMMENT_STATUS_NORMAL);
+  v1::BulkOverrideClassificationsRequest bulk;
+  bulk.set_video_id("v");
+  bulk.add_comment_ids("c0");
+  bulk.set_status(v1::COMMENT_STATUS_FILTERED);
+  bulk.set_request_id("once");
+  Do(&Handlers::BulkOverrideClassifications, bulk);
+  v1::CreateAppealRequest appeal;
+  appeal.set_video_id("v");
+  appeal.set_comment_id("c0");
+  appeal.set_note("why?");
+  appeal.set_request_id("once");
+  Do(&Handlers::CreateAppeal, appeal);
   clock_.Advance(std::chrono::days(31));
   const auto expired = store_.ExpiredVideos(Soon(), 10);
   ASSERT_TRUE(expired.ok());
@@ -185,7 +197,8 @@ TEST_F(ClassificationRunTest, ExpiryDeletesEverythingOfAVideo) {
   v1::DeleteVideoRequest request;
   request.set_video_id("v");
   EXPECT_EQ(Do(&Handlers::DeleteVideo, request).comment_count(), 10);
-  for (const char* table : {"videos", "raw_parts", "comments", "runs", "verdicts", "overrides"}) {
+  for (const char* table : {"videos", "raw_parts", "comments", "runs", "verdicts", "overrides",
+                            "covered_overrides", "appeals", "requests"}) {
     EXPECT_EQ(Number(std::string("SELECT count(*) FROM classification.") + table), 0) << table;
   }
   EXPECT_EQ(Number("SELECT count(*) FROM classification.audit_entries"), 1);

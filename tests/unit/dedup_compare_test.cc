@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "services/dedup/character_overlap.h"
 #include "services/dedup/compare.h"
 #include "services/dedup/service_text_rules.h"
 #include "services/platform/text.h"
@@ -47,8 +48,20 @@ TEST_F(CompareTest, BoilerplateAndSpacingDoNotCount) {
   EXPECT_TRUE(comparison.stages[1].matched);
   EXPECT_EQ(comparison.scores.jaccard, 1);
   EXPECT_EQ(comparison.scores.cosine, 1);
+  EXPECT_EQ(comparison.scores.characters, 1);
   EXPECT_TRUE(comparison.explanation.starts_with("DUPLICATE: The normalised titles are equal"))
       << comparison.explanation;
+}
+
+// Characters a, b, c, d, and ab, bc, cd: against b, c, x and bc, cx they share b, c, bc.
+TEST(CharacterSimilarity, CountsCharactersAndPairsOfNeighboursOnce) {
+  EXPECT_DOUBLE_EQ(CharacterSimilarity("ab cd", "b cx"), 3.0 / 9);
+  EXPECT_DOUBLE_EQ(CharacterSimilarity("b cx", "ab cd"), 3.0 / 9);
+  EXPECT_DOUBLE_EQ(CharacterSimilarity("aaaa", "aa"), 1);
+  EXPECT_DOUBLE_EQ(CharacterSimilarity("주거 대책", "주거대책"), 1);
+  EXPECT_DOUBLE_EQ(CharacterSimilarity("", ""), 0);
+  EXPECT_DOUBLE_EQ(CharacterSimilarity("가", ""), 0);
+  EXPECT_LT(CharacterSimilarity("가나", "나가"), 1) << "order counts";
 }
 
 TEST_F(CompareTest, EveryStageIsToldAlsoAfterTheDecidingOne) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "services/dedup/character_overlap.h"
 #include "services/dedup/decision_rule.h"
 #include "services/dedup/service_embedder.h"
 #include "services/dedup/service_text_rules.h"
@@ -106,6 +107,7 @@ void PrintLexical(const std::vector<SentencePair>& pairs) {
       by_score[name].push_back({score, pair.is_same});
     };
     add("characters in twos (floor)", CharacterJaccard(a.normalized_title, b.normalized_title));
+    add("characters in ones and twos", CharacterSimilarity(a.normalized_title, b.normalized_title));
     add("title Jaccard", f.title_jaccard);
     add("title cosine", f.title_cosine);
     add("title overlap", f.title_overlap);
