@@ -124,8 +124,8 @@ void PrintStatus(const GetFeedStatusResponse& status) {
     if (store.has_last_article_time()) {
       std::cout << "; last article " << ShortTime(store.last_article_time());
     }
-    if (store.pending_categories() > 0) {
-      std::cout << "; " << store.pending_categories() << " categories still moving";
+    if (store.pending_category_count() > 0) {
+      std::cout << "; " << store.pending_category_count() << " categories still moving";
     }
     std::cout << '\n';
   } else {
@@ -141,10 +141,10 @@ void PrintStatus(const GetFeedStatusResponse& status) {
     std::cout << '\n';
   }
   const PageCounts& pages = status.pages();
-  const int64_t all = pages.memory() + pages.spliced() + pages.store();
-  std::cout << "pages       " << pages.memory() << " from memory, " << pages.spliced()
-            << " spliced, " << pages.store() << " from the store";
-  if (all > 0) std::cout << "; hit ratio " << 100 * pages.memory() / all << " %";
+  const int64_t all = pages.memory_count() + pages.spliced_count() + pages.store_count();
+  std::cout << "pages       " << pages.memory_count() << " from memory, " << pages.spliced_count()
+            << " spliced, " << pages.store_count() << " from the store";
+  if (all > 0) std::cout << "; hit ratio " << 100 * pages.memory_count() / all << " %";
   std::cout << '\n';
 }
 

@@ -25,6 +25,7 @@ struct Category {
   std::string parent_id;          // empty for a root
   std::vector<std::string> path;  // ids from the root down to this one
   Time create_time;
+  Time update_time;  // of its name, or what it is below
   std::string etag;  // of a stored one; of one that is asked for: empty for any
   friend bool operator==(const Category&, const Category&) = default;
 };

@@ -28,7 +28,7 @@ std::vector<CategoryLabel> FromProto(
   for (const v1::ArticleCategory& category : categories) {
     labels.push_back({category.category_id(),
                       category.rule().empty() ? kDefaultRule : category.rule(),
-                      category.score() == 0 ? 1 : category.score()});
+                      category.has_score() ? category.score() : 1});
   }
   return labels;
 }
@@ -121,6 +121,9 @@ Article FromProto(const v1::Article& sent, const std::string& prefix, Violations
   } else {
     AddViolations(time.status(), field, violations);
   }
+  if (sent.revision() < 0) {
+    violations.Add(prefix + "revision", "must be 0, or a revision as it was read");
+  }
   return article;
 }
 
@@ -196,6 +199,7 @@ v1::Category ToProto(const Category& category) {
   proto.set_parent_id(category.parent_id);
   for (const std::string& id : category.path) proto.add_path(id);
   *proto.mutable_create_time() = ToTimestamp(category.create_time);
+  *proto.mutable_update_time() = ToTimestamp(category.update_time);
   proto.set_etag(category.etag);
   return proto;
 }

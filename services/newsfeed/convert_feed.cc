@@ -47,8 +47,9 @@ void FillMeta(const FeedQuery& query, const FeedAnswer& answer, bool stale, v1::
     meta.set_memory_filled_from(answer.source == FillSource::kRedis ? v1::TIER_REDIS
                                                                     : v1::TIER_STORE);
   }
-  meta.set_degraded(!answer.degraded.empty());
-  meta.set_degraded_reason(answer.degraded);
+  meta.set_degraded(answer.IsDegraded());
+  if (answer.behind) meta.add_degraded_reasons(v1::DEGRADED_REASON_MEMORY_BEHIND);
+  if (answer.cut) meta.add_degraded_reasons(v1::DEGRADED_REASON_PAGE_CUT);
   const std::optional<int64_t>& began = query.position.tree;
   meta.set_tree_changed(began && *began != answer.freshness.tree_revision);
 }

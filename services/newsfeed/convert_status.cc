@@ -133,7 +133,7 @@ v1::GetFeedStatusResponse ToProto(const FeedStatus& status) {
     const Freshness& fresh = stored.freshness;
     if (fresh.changed_at) *store.mutable_last_change_time() = ToTimestamp(*fresh.changed_at);
     if (fresh.created_at) *store.mutable_last_article_time() = ToTimestamp(*fresh.created_at);
-    store.set_pending_categories(static_cast<int32_t>(stored.pending_categories));
+    store.set_pending_category_count(static_cast<int32_t>(stored.pending_categories));
   }
   if (status.has_redis) {
     v1::ProjectionStatus& projection = *proto.mutable_projection();
@@ -147,9 +147,9 @@ v1::GetFeedStatusResponse ToProto(const FeedStatus& status) {
     }
   }
   v1::PageCounts& pages = *proto.mutable_pages();
-  pages.set_memory(status.pages.memory);
-  pages.set_spliced(status.pages.spliced);
-  pages.set_store(status.pages.store);
+  pages.set_memory_count(status.pages.memory);
+  pages.set_spliced_count(status.pages.spliced);
+  pages.set_store_count(status.pages.store);
   return proto;
 }
 

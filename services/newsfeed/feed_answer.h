@@ -32,7 +32,10 @@ struct FeedAnswer {
   Freshness freshness;
   size_t cached = 0;                       // entries of the feed in memory
   FillSource source = FillSource::kStore;  // what memory was filled from
-  std::string degraded;                    // why not everything is as it should be
+  // The store cannot be read: memory may lack the latest changes; the page ends where memory does.
+  bool behind = false;
+  bool cut = false;
+  bool IsDegraded() const { return behind || cut; }
 };
 
 // Whether the page needs what stands below memory's floor: for its articles, or to know whether

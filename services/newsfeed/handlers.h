@@ -29,6 +29,7 @@ namespace winnow::newsfeed {
 struct ArticleBatch {
   std::vector<Article> articles;
   std::vector<std::string> prefixes;  // of articles
+  std::vector<int64_t> revisions;     // of articles: those that they may change, 0 for any
   std::vector<bool> categorize;       // of articles: whether the rules are asked
   std::vector<Status> refusals;       // one per article of the request; OK for the valid
 };

@@ -35,6 +35,7 @@ ArticleBatch ReadBatch(std::vector<SentArticle> sent) {
     if (!violations.empty()) continue;
     batch.articles.push_back(std::move(article));
     batch.prefixes.push_back(std::move(item.prefix));
+    batch.revisions.push_back(item.article->revision());
     batch.categorize.push_back(item.categorize);
   }
   return batch;
@@ -51,7 +52,7 @@ Status CheckBatchSize(int size, const char* field) {
 StatusOr<std::vector<v1::UpsertArticleResult>> Handlers::Put(const rpc::CallContext& call,
                                                              ArticleBatch batch) {
   WINNOW_RETURN_IF_ERROR(Categorize(call, batch));
-  const std::vector<Sent> sent = ToSent(batch.articles, batch.prefixes);
+  const std::vector<Sent> sent = ToSent(batch.articles, batch.prefixes, batch.revisions);
   WINNOW_ASSIGN_OR_RETURN(auto stored, parts_.store.Upsert(call.deadline, sent));
   AwaitMemory(call);
   std::vector<v1::UpsertArticleResult> results(batch.refusals.size());

@@ -61,7 +61,7 @@ StatusOr<v1::MoveCategoryResponse> Handlers::MoveCategory(const rpc::CallContext
   WINNOW_ASSIGN_OR_RETURN(const TreeProgress progress, Follow(call, category));
   v1::MoveCategoryResponse response;
   *response.mutable_category() = ToProto(moved);
-  response.set_moved_articles(progress.articles);
+  response.set_moved_article_count(progress.articles);
   response.set_pending(!progress.done);
   return response;
 }
@@ -74,7 +74,7 @@ StatusOr<v1::DeleteCategoryResponse> Handlers::DeleteCategory(
   WINNOW_RETURN_IF_ERROR(parts_.tree.BeginDelete(call.deadline, category, request.force()));
   WINNOW_ASSIGN_OR_RETURN(const TreeProgress progress, Follow(call, category));
   v1::DeleteCategoryResponse response;
-  response.set_changed_articles(progress.articles);
+  response.set_changed_article_count(progress.articles);
   response.set_pending(!progress.done);
   return response;
 }

@@ -7,9 +7,6 @@
 namespace winnow::newsfeed {
 namespace {
 
-constexpr char kStoreAway[] =
-    "the store cannot be read: memory answers, older pages wait for the store";
-
 bool IsAway(const Status& status) {
   return status.code() == StatusCode::kUnavailable ||
          status.code() == StatusCode::kDeadlineExceeded;
@@ -50,7 +47,7 @@ StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuer
   if (!rest.ok()) {
     if (!IsAway(rest.status()) || view->page.entries.empty()) return rest.status();
     FeedAnswer answer = FromMemory(*std::move(view), query);
-    answer.degraded = kStoreAway;
+    answer.cut = true;
     return answer;
   }
   if (rest->until != view->until || rest->epoch != view->epoch) return ReadStore(call, query);
@@ -64,10 +61,10 @@ StatusOr<FeedAnswer> Handlers::ReadStore(const rpc::CallContext& call, const Fee
 
 std::string Handlers::Finish(const FeedQuery& query, FeedAnswer answer) const {
   parts_.pages.Count(answer.from_memory, answer.articles.size(), answer.of_memory);
-  if (answer.from_memory > 0 && !parts_.keeper.healthy()) answer.degraded = kStoreAway;
+  answer.behind = answer.of_memory && !parts_.keeper.healthy();
   const std::optional<Time>& created = answer.freshness.created_at;
   const bool stale =
-      !answer.degraded.empty() || !created || parts_.clock.Now() - *created >= options_.stale_after;
+      answer.IsDegraded() || !created || parts_.clock.Now() - *created >= options_.stale_after;
   return EncodeResponse(query, answer, stale);
 }
 

@@ -18,7 +18,7 @@ StatusOr<v1::CountNewArticlesResponse> Handlers::CountNewArticles(
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   WINNOW_ASSIGN_OR_RETURN(const NewerCount newer, parts_.store.CountNewer(call.deadline, query));
   v1::CountNewArticlesResponse response;
-  response.set_count(newer.count);
+  response.set_article_count(newer.count);
   response.set_exact(newer.exact);
   return response;
 }

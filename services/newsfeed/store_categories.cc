@@ -16,15 +16,16 @@ constexpr pg::Statement kLockTree{
 
 constexpr pg::Statement kInsert{
     "newsfeed.insert_category",
-    "INSERT INTO newsfeed.categories (namespace, id, display_name, parent_id, path, created_at) "
-    "VALUES ($1, $2, $3, $4, $5::text[], now()) ON CONFLICT DO NOTHING RETURNING created_at"};
+    "INSERT INTO newsfeed.categories (namespace, id, display_name, parent_id, path, created_at, "
+    "updated_at) VALUES ($1, $2, $3, $4, $5::text[], now(), now()) ON CONFLICT DO NOTHING"};
 
 constexpr pg::Statement kAnyCategory{
     "newsfeed.any_category", "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 LIMIT 1"};
 
 constexpr pg::Statement kList{
     "newsfeed.list_categories",
-    "SELECT id, display_name, parent_id, path, created_at, revision FROM newsfeed.categories "
+    "SELECT id, display_name, parent_id, path, created_at, updated_at, revision "
+    "FROM newsfeed.categories "
     "WHERE namespace = $1 AND path > $2::text[] AND NOT is_deleting ORDER BY path LIMIT $3"};
 
 constexpr pg::Statement kExisting{
@@ -46,6 +47,14 @@ void LockTree(pg::Session& session, const std::string& ns) { session.Execute(kLo
 StatusOr<Category> Store::CreateCategory(Deadline deadline, const Category& category) {
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Category> {
     LockTree(session, category.ns);
+    const auto there = ReadCategory(session, category.ns, category.id);
+    if (there.ok()) {
+      const Category& stored = there->category;
+      const bool same = !there->deleting && stored.display_name == category.display_name &&
+                        stored.parent_id == category.parent_id;
+      if (same) return stored;
+      return AlreadyExists("category", category.id);
+    }
     std::vector<std::string> above;
     std::optional<std::string> parent;
     if (!category.parent_id.empty()) {
@@ -56,12 +65,10 @@ StatusOr<Category> Store::CreateCategory(Deadline deadline, const Category& cate
     }
     Category created = category;
     WINNOW_ASSIGN_OR_RETURN(created.path, PathBelow(above, category.id, "category.parent_id"));
-    const pqxx::result inserted = session.Execute(
-        kInsert, category.ns, category.id, category.display_name, parent, ToArray(created.path));
-    if (inserted.empty()) return AlreadyExists("category", category.id);
-    created.create_time = pg::ToTime(inserted[0][0]);
-    created.etag = EtagOf(created, 1);
-    return created;
+    session.Execute(kInsert, category.ns, category.id, category.display_name, parent,
+                    ToArray(created.path));
+    WINNOW_ASSIGN_OR_RETURN(StoredCategory stored, ReadCategory(session, category.ns, category.id));
+    return std::move(stored.category);
   });
 }
 
@@ -91,7 +98,8 @@ StatusOr<std::vector<Category>> Store::ListCategories(Deadline deadline,
       category.parent_id = row[2].is_null() ? "" : row[2].as<std::string>();
       category.path = pg::ToTexts(row[3]);
       category.create_time = pg::ToTime(row[4]);
-      category.etag = EtagOf(category, row[5].as<int64_t>());
+      category.update_time = pg::ToTime(row[5]);
+      category.etag = EtagOf(category, row[6].as<int64_t>());
       categories.push_back(std::move(category));
     }
     return categories;

@@ -12,12 +12,13 @@ namespace {
 
 constexpr pg::Statement kRead{
     "newsfeed.read_category",
-    "SELECT c.display_name, c.parent_id, c.path, c.created_at, c.revision, c.is_deleting "
+    "SELECT c.display_name, c.parent_id, c.path, c.created_at, c.updated_at, c.revision, "
+    "c.is_deleting "
     "FROM newsfeed.categories c WHERE c.namespace = $1 AND c.id = $2"};
 
 constexpr pg::Statement kRename{
     "newsfeed.rename_category",
-    "UPDATE newsfeed.categories SET display_name = $3, revision = revision + 1 "
+    "UPDATE newsfeed.categories SET display_name = $3, updated_at = now(), revision = revision + 1 "
     "WHERE namespace = $1 AND id = $2"};
 
 constexpr pg::Statement kDeepest{"newsfeed.deepest_category",
@@ -29,6 +30,7 @@ constexpr pg::Statement kMove{
     "newsfeed.move_category",
     "UPDATE newsfeed.categories c SET path = $4::text[] || c.path[$3::int + 1:], "
     "parent_id = CASE WHEN c.id = $5 THEN $6 ELSE c.parent_id END, "
+    "updated_at = CASE WHEN c.id = $5 THEN now() ELSE c.updated_at END, "
     "revision = c.revision + CASE WHEN c.id = $5 THEN 1 ELSE 0 END "
     "WHERE c.namespace = $1 AND c.path[1:$3::int] = $2::text[]"};
 
@@ -57,30 +59,8 @@ constexpr pg::Statement kCountChange{
     "VALUES ($1, $2, 1) ON CONFLICT (namespace) "
     "DO UPDATE SET tree_revision = f.tree_revision + 1"};
 
-struct Found {
-  Category category;
-  bool deleting = false;
-};
-
-StatusOr<Found> ReadAny(pg::Session& session, const std::string& ns, const std::string& id) {
-  const pqxx::result rows = session.Execute(kRead, ns, id);
-  if (rows.empty()) return NotFound("category", id);
-  const pqxx::row row = rows[0];
-  Found found;
-  Category& category = found.category;
-  category.ns = ns;
-  category.id = id;
-  category.display_name = row[0].as<std::string>();
-  category.parent_id = row[1].is_null() ? "" : row[1].as<std::string>();
-  category.path = pg::ToTexts(row[2]);
-  category.create_time = pg::ToTime(row[3]);
-  category.etag = EtagOf(category, row[4].as<int64_t>());
-  found.deleting = row[5].as<bool>();
-  return found;
-}
-
 StatusOr<Category> ReadLive(pg::Session& session, const std::string& ns, const std::string& id) {
-  WINNOW_ASSIGN_OR_RETURN(Found found, ReadAny(session, ns, id));
+  WINNOW_ASSIGN_OR_RETURN(StoredCategory found, ReadCategory(session, ns, id));
   if (found.deleting) return NotFound("category", id);
   return std::move(found.category);
 }
@@ -139,7 +119,7 @@ Status Move(pg::LogSession& log, const Category& asked, Category& stored) {
 Status MarkDeleting(pg::LogSession& log, const Category& asked, bool force) {
   pg::Session& session = log.session();
   LockTree(session, asked.ns);
-  WINNOW_ASSIGN_OR_RETURN(const Found now, ReadAny(session, asked.ns, asked.id));
+  WINNOW_ASSIGN_OR_RETURN(const StoredCategory now, ReadCategory(session, asked.ns, asked.id));
   if (now.deleting) return OkStatus();  // goes on
   WINNOW_RETURN_IF_ERROR(CheckEtag(asked, now.category));
   if (!session.Execute(kHasChild, asked.ns, asked.id).empty()) {
@@ -156,6 +136,25 @@ Status MarkDeleting(pg::LogSession& log, const Category& asked, bool force) {
 }
 
 }  // namespace
+
+StatusOr<StoredCategory> ReadCategory(pg::Session& session, const std::string& ns,
+                                      const std::string& id) {
+  const pqxx::result rows = session.Execute(kRead, ns, id);
+  if (rows.empty()) return NotFound("category", id);
+  const pqxx::row row = rows[0];
+  StoredCategory found;
+  Category& category = found.category;
+  category.ns = ns;
+  category.id = id;
+  category.display_name = row[0].as<std::string>();
+  category.parent_id = row[1].is_null() ? "" : row[1].as<std::string>();
+  category.path = pg::ToTexts(row[2]);
+  category.create_time = pg::ToTime(row[3]);
+  category.update_time = pg::ToTime(row[4]);
+  category.etag = EtagOf(category, row[5].as<int64_t>());
+  found.deleting = row[6].as<bool>();
+  return found;
+}
 
 StatusOr<Category> TreeStore::Rename(Deadline deadline, const Category& category) {
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Category> {
@@ -186,7 +185,7 @@ Status TreeStore::BeginDelete(Deadline deadline, const Category& category, bool 
              logs_, FeedsStream(), deadline,
              [&](pg::LogSession& log) { return MarkDeleting(log, category, force); },
              [&](pg::Session& session) -> StatusOr<bool> {
-               const auto now = ReadAny(session, category.ns, category.id);
+               const auto now = ReadCategory(session, category.ns, category.id);
                return now.ok() && now->deleting;
              })
       .status();

@@ -26,6 +26,14 @@ struct TreeProgress {
 // Until the transaction ends nobody else reads the tree of this namespace to change it.
 void LockTree(pg::Session& session, const std::string& ns);
 
+struct StoredCategory {
+  Category category;
+  bool deleting = false;  // it takes no articles and has no feed any more
+};
+// NOT_FOUND.
+StatusOr<StoredCategory> ReadCategory(pg::Session& session, const std::string& ns,
+                                      const std::string& id);
+
 class TreeStore {
  public:
   // `chunk` articles a transaction.

@@ -16,20 +16,23 @@ class Planner {
     const ArticleKey key{sent.ns, sent.id};
     if (const auto own = known_.articles.find(key); own != known_.articles.end()) {
       // Which of two in one batch is the newer is not told: the later is merged.
-      return item.repeats ? MergeInto(own->second, sent, std::nullopt)
-                          : ReplaceIn(own->second, sent, item.prefix);
+      return item.repeats ? MergeInto(own->second, item, std::nullopt)
+                          : ReplaceIn(own->second, item);
     }
     if (const auto alias = known_.aliases.find(key); alias != known_.aliases.end()) {
-      return MergeInto(known_.articles.at({sent.ns, alias->second.article_id}), sent, key);
+      return MergeInto(known_.articles.at({sent.ns, alias->second.article_id}), item, key);
     }
     if (!sent.canonical_url.empty()) {
       const auto by_url = known_.ids_by_url.find({sent.ns, sent.canonical_url});
       if (by_url != known_.ids_by_url.end()) {
-        plan_.new_aliases.push_back(key);
-        return MergeInto(known_.articles.at({sent.ns, by_url->second}), sent, key);
+        return MergeInto(known_.articles.at({sent.ns, by_url->second}), item, key);
       }
-      known_.ids_by_url[{sent.ns, sent.canonical_url}] = sent.id;
     }
+    if (item.revision != 0) {
+      return Aborted(Reason::kStaleEtag,
+                     "article \"" + sent.id + "\" is not stored; send it without revision");
+    }
+    if (!sent.canonical_url.empty()) known_.ids_by_url[{sent.ns, sent.canonical_url}] = sent.id;
     created_.insert(key);
     in_order_.push_back(key);
     known_.articles[key] = NewArticle(sent, latest_, now_);
@@ -65,13 +68,23 @@ class Planner {
     if (!created_.contains(key)) before_.emplace(key, before);
   }
 
-  StatusOr<Upserted> ReplaceIn(StoredArticle& stored, const Article& sent,
-                               const std::string& prefix) {
+  // What was sent last may be sent again, whatever has become of it.
+  static Status CheckRevision(const Sent& item, const StoredArticle& stored, Hash128Value last) {
+    if (item.revision == 0 || item.revision == stored.revision) return OkStatus();
+    if (ContentHash(*item.article) == last) return OkStatus();
+    return Aborted(Reason::kStaleEtag, "article \"" + stored.content.id + "\" is at revision " +
+                                           std::to_string(stored.revision) + ", not " +
+                                           std::to_string(item.revision) + "; read it again");
+  }
+
+  StatusOr<Upserted> ReplaceIn(StoredArticle& stored, const Sent& item) {
+    const Article& sent = *item.article;
     const std::string old_url = stored.content.canonical_url;
     seen_.insert({sent.ns, sent.id});
+    WINNOW_RETURN_IF_ERROR(CheckRevision(item, stored, stored.sent_hash));
     if (sent.canonical_url != old_url && !sent.canonical_url.empty()) {
       const auto by_url = known_.ids_by_url.find({sent.ns, sent.canonical_url});
-      if (by_url != known_.ids_by_url.end()) return UrlTaken(by_url->second, prefix);
+      if (by_url != known_.ids_by_url.end()) return UrlTaken(by_url->second);
     }
     StoredArticle before = stored;
     if (!Replace(stored, sent, latest_, now_)) {
@@ -87,19 +100,23 @@ class Planner {
     return Upserted{sent.id, UpsertOutcome::kUpdated, stored.revision};
   }
 
-  StatusOr<Upserted> MergeInto(StoredArticle& stored, const Article& sent,
+  StatusOr<Upserted> MergeInto(StoredArticle& stored, const Sent& item,
                                const std::optional<ArticleKey>& alias) {
+    const Article& sent = *item.article;
     const std::string& id = stored.content.id;
     const auto merged = UpsertOutcome::kMerged;
     seen_.insert({sent.ns, id});
     if (alias) {
       const Alias now{id, ContentHash(sent)};
       const auto known = known_.aliases.find(*alias);
-      if (known != known_.aliases.end() && known->second == now) {
-        return Upserted{id, merged, stored.revision};
-      }
+      const bool is_new = known == known_.aliases.end();
+      if (!is_new && known->second == now) return Upserted{id, merged, stored.revision};
+      WINNOW_RETURN_IF_ERROR(CheckRevision(item, stored, {}));
+      if (is_new) plan_.new_aliases.push_back(*alias);
       known_.aliases[*alias] = now;
       plan_.aliases[*alias] = now;
+    } else {
+      WINNOW_RETURN_IF_ERROR(CheckRevision(item, stored, stored.sent_hash));
     }
     StoredArticle before = stored;
     const bool changed = Merge(stored, sent, latest_, now_);
@@ -110,9 +127,10 @@ class Planner {
     return Upserted{id, outcome, stored.revision};
   }
 
-  static Status UrlTaken(const std::string& id, const std::string& prefix) {
-    return InvalidField(prefix + "url", "its canonical form belongs to article \"" + id +
-                                            "\"; send the change under that id, or another url");
+  static Status UrlTaken(const std::string& id) {
+    return AlreadyExists("article", id,
+                         "has the canonical form of this url; send the change under its id, or "
+                         "another url");
   }
 
   Known known_;
@@ -127,13 +145,14 @@ class Planner {
 
 }  // namespace
 
-std::vector<Sent> ToSent(std::span<const Article> articles, std::span<const std::string> prefixes) {
+std::vector<Sent> ToSent(std::span<const Article> articles, std::span<const std::string> prefixes,
+                         std::span<const int64_t> revisions) {
   std::vector<Sent> sent;
   sent.reserve(articles.size());
   std::set<std::pair<std::string_view, std::string_view>> ids;
   for (size_t i = 0; i < articles.size(); ++i) {
     const bool repeats = !ids.emplace(articles[i].ns, articles[i].id).second;
-    sent.push_back({&articles[i], prefixes[i], repeats});
+    sent.push_back({&articles[i], prefixes[i], repeats, revisions.empty() ? 0 : revisions[i]});
   }
   return sent;
 }

@@ -60,10 +60,13 @@ struct Sent {
   const Article* article = nullptr;
   std::string prefix;    // of its fields in violations: "articles[3]."
   bool repeats = false;  // an earlier one of the batch has the same id
+  int64_t revision = 0;  // of the article that it may change; 0: any, or none
 };
 
-// A batch of valid articles; `prefixes` name them. Both outlive it.
-std::vector<Sent> ToSent(std::span<const Article> articles, std::span<const std::string> prefixes);
+// A batch of valid articles; `prefixes` name them. Both outlive it. `revisions` is one for each, or
+// empty.
+std::vector<Sent> ToSent(std::span<const Article> articles, std::span<const std::string> prefixes,
+                         std::span<const int64_t> revisions = {});
 
 // `latest` is the time beyond which publish times are clamped.
 UpsertPlan PlanUpserts(std::span<const Sent> sent, Known known, Time latest, Time now);

@@ -122,9 +122,9 @@ Status NotFound(std::string_view resource, std::string_view id) {
                            "does not exist");
 }
 
-Status AlreadyExists(std::string_view resource, std::string_view id) {
+Status AlreadyExists(std::string_view resource, std::string_view id, std::string_view what) {
   return MakeAboutResource(StatusCode::kAlreadyExists, Reason::kResourceAlreadyExists, resource, id,
-                           "already exists");
+                           what);
 }
 
 Status FailedPrecondition(std::string why) {

@@ -68,7 +68,9 @@ Status InvalidArgument(std::vector<Violation> violations);
 Status InvalidField(std::string field, std::string description);
 Status InvalidPageToken(std::string why);
 Status NotFound(std::string_view resource, std::string_view id);
-Status AlreadyExists(std::string_view resource, std::string_view id);
+// `what` says what of it is taken.
+Status AlreadyExists(std::string_view resource, std::string_view id,
+                     std::string_view what = "already exists");
 Status FailedPrecondition(std::string why);
 Status Aborted(Reason reason, std::string why);
 Status DeadlineExceeded(std::string why);

@@ -247,8 +247,9 @@ def test_categories_are_checked(client: winnow.Winnow, namespace: str) -> None:
 
     assert list(create("tech").path) == ["tech"]
     assert list(create("ai", parent="tech").path) == ["tech", "ai"]
+    assert create("tech").etag == create("tech").etag, "it may be repeated"
     with pytest.raises(winnow.AlreadyExists) as taken:
-        create("tech")
+        create("tech", name="Another")
     assert taken.value.metadata["id"] == "tech"
     with pytest.raises(winnow.NotFound):
         create("orphan", parent="nobody")

@@ -214,7 +214,7 @@ def test_categories_are_renamed_moved_and_deleted(client: winnow.Winnow, namespa
     article(client, stored)
     renamed = client.newsfeed.rename_category("crane", "Cranes", namespace=namespace)
     moved = client.newsfeed.move_category("crane", "city", namespace=namespace, etag=renamed.etag)
-    assert (moved.moved_articles, moved.pending) == (1, False)
+    assert (moved.moved_article_count, moved.pending) == (1, False)
     await_feed(client, namespace, [stored.id], "city")
     assert feed(client, namespace, "port") == []
     with pytest.raises(winnow.FailedPrecondition):

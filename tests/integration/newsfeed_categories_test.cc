@@ -9,10 +9,11 @@ using ::testing::IsEmpty;
 
 class CategoryStore : public NewsFeedTest {
  protected:
-  StatusOr<v1::CreateCategoryResponse> TryCreate(const std::string& id, const std::string& parent) {
+  StatusOr<v1::CreateCategoryResponse> TryCreate(const std::string& id, const std::string& parent,
+                                                 const std::string& name = "name") {
     v1::CreateCategoryRequest request;
     request.mutable_category()->set_id(id);
-    request.mutable_category()->set_display_name(id);
+    request.mutable_category()->set_display_name(name);
     request.mutable_category()->set_parent_id(parent);
     return handlers_.CreateCategory(Call(), request);
   }
@@ -40,6 +41,13 @@ TEST_F(CategoryStore, KeepsThePathFromTheRoot) {
   EXPECT_THAT(llm.path(), ElementsAre("tech", "ai", "llm"));
   EXPECT_EQ(llm.namespace_(), "default");
   EXPECT_TRUE(llm.has_create_time());
+  EXPECT_EQ(*FromTimestamp(llm.update_time()), *FromTimestamp(llm.create_time()));
+}
+
+TEST_F(CategoryStore, AnswersOneThatIsThereAsItIs) {
+  Create("tech");
+  const v1::Category first = Create("ai", "tech");
+  EXPECT_EQ(Create("ai", "tech").DebugString(), first.DebugString());
 }
 
 TEST_F(CategoryStore, ListsEachBeforeThoseBelowItPageByPage) {
@@ -57,7 +65,11 @@ TEST_F(CategoryStore, ListsEachBeforeThoseBelowItPageByPage) {
 
 TEST_F(CategoryStore, RefusesWhatIsThereOrHasNoParent) {
   Create("a");
-  EXPECT_EQ(TryCreate("a", "").status().code(), StatusCode::kAlreadyExists);
+  Create("c");
+  EXPECT_EQ(TryCreate("a", "", "A").status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(TryCreate("a", "c", "a").status().code(), StatusCode::kAlreadyExists);
+  Create("below", "a");
+  EXPECT_EQ(TryCreate("a", "below", "a").status().code(), StatusCode::kAlreadyExists);
   const auto orphan = TryCreate("b", "nowhere");
   EXPECT_EQ(orphan.status().code(), StatusCode::kNotFound);
   EXPECT_THAT(Message(orphan.status()), HasSubstr("nowhere"));

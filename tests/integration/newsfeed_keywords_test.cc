@@ -122,7 +122,7 @@ TEST_F(KeywordFeeds, AreOneScrollWithItsWatermarkAndItsNewerFeed) {
   v1::CountNewArticlesRequest count;
   count.mutable_filter()->set_keywords("b OR a");  // the same, told otherwise
   count.set_token(first.newer_token());
-  EXPECT_EQ(handlers_.CountNewArticles(Call(), count)->count(), 1);
+  EXPECT_EQ(handlers_.CountNewArticles(Call(), count)->article_count(), 1);
   count.mutable_filter()->set_keywords("a");
   EXPECT_EQ(ReasonOf(handlers_.CountNewArticles(Call(), count).status()),
             Reason::kInvalidPageToken);

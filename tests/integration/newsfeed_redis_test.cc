@@ -1,15 +1,11 @@
 #include "services/newsfeed/worker_projection_script.h"
-#include "services/newsfeed/worker_projector.h"
-#include "services/platform/redis/client.h"
-#include "tests/integration/newsfeed_fixture.h"
+#include "tests/integration/newsfeed_redis_fixture.h"
 #include "tests/support/eventually.h"
-#include "tests/support/redis.h"
 
 // The projection in Redis: what other programs read there, and cold feeds out of it.
 namespace winnow::newsfeed {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
@@ -21,31 +17,8 @@ using ::testing::Le;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-class Projection : public NewsFeedTest {
+class Projection : public NewsFeedRedisTest {
  protected:
-  static redis::PoolOptions Options(const test::RedisServer& server) {
-    redis::PoolOptions options;
-    options.address.socket = server.socket();
-    options.first_backoff = milliseconds(5);
-    options.longest_backoff = milliseconds(50);
-    return options;
-  }
-
-  void Project() {
-    const Status looked = projector_.Look();
-    EXPECT_TRUE(looked.ok()) << looked;
-  }
-
-  // What any Redis client reads.
-  redis::Reply Ask(redis::Command command) {
-    auto reply = reader_.Run(Soon(), std::move(command));
-    EXPECT_TRUE(reply.ok()) << reply.status();
-    return reply.ok() ? *std::move(reply) : redis::Reply();
-  }
-  std::vector<std::string> FeedIn(const std::string& key) {
-    return *Ask({"ZREVRANGE", key, "0", "-1"}).Texts();
-  }
-
   // A process that starts cold: what its memory has of a feed once it was asked for.
   v1::ListArticlesResponse ReadCold(
       const std::string& category, int size, const std::function<void()>& between = [] {}) {
@@ -71,12 +44,6 @@ class Projection : public NewsFeedTest {
     keeper.Stop();
     return page;
   }
-
-  test::RedisServer server_;
-  redis::Client redis_{Options(server_), metrics_};
-  redis::Client reader_{Options(server_), metrics_};
-  ProjectionStore projections_{reads_, writes_};
-  Projector projector_{store_, projections_, redis_, clock_, {}, metrics_};
 };
 
 TEST_F(Projection, IsReadByWhoKnowsThePublishedLayout) {

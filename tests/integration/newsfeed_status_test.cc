@@ -116,9 +116,9 @@ TEST_F(FeedStatuses, SaysWhatEachTierHolds) {
   Create("ai");
   List(Feed("ai"));
   status = Of();
-  EXPECT_EQ(status.pages().memory(), 1);
-  EXPECT_EQ(status.pages().spliced(), 1);
-  EXPECT_EQ(status.pages().store(), 1);
+  EXPECT_EQ(status.pages().memory_count(), 1);
+  EXPECT_EQ(status.pages().spliced_count(), 1);
+  EXPECT_EQ(status.pages().store_count(), 1);
 }
 
 TEST_F(FeedStatuses, RefreshMendsAMemoryThatWentWrong) {

@@ -64,13 +64,13 @@ TEST_F(Tree, MovesACategoryWithItsArticles) {
   const auto moved = Move("ai", "science");
   ASSERT_TRUE(moved.ok()) << moved.status();
   EXPECT_THAT(moved->category().path(), ElementsAre("science", "ai"));
-  EXPECT_EQ(moved->moved_articles(), 10);
+  EXPECT_EQ(moved->moved_article_count(), 10);
   EXPECT_FALSE(moved->pending());
   EXPECT_THAT(Scroll(Feed("tech")), IsEmpty());
   EXPECT_THAT(Scroll(Feed("science", 3)), SizeIs(10));
   EXPECT_THAT(Scroll(Feed("ai", 3)), SizeIs(10));
   ExpectConsistent();
-  EXPECT_EQ(Move("ai", "science")->moved_articles(), 0) << "it is there already";
+  EXPECT_EQ(Move("ai", "science")->moved_article_count(), 0) << "it is there already";
   EXPECT_EQ(Move("ai", "")->category().path_size(), 1);
   EXPECT_THAT(Scroll(Feed("science")), IsEmpty());
 }
@@ -121,13 +121,18 @@ TEST_F(Tree, RenamesByMaskAndEtag) {
   ASSERT_TRUE(renamed.ok()) << renamed.status();
   EXPECT_EQ(renamed->category().display_name(), "인공지능");
   EXPECT_EQ(renamed->category().parent_id(), "tech");
+  EXPECT_GT(*FromTimestamp(renamed->category().update_time()),
+            *FromTimestamp(renamed->category().create_time()));
   const auto same = handlers_.UpdateCategory(Call(), request);
   EXPECT_EQ(same->category().etag(), renamed->category().etag()) << "asking again changes nothing";
   request.mutable_category()->set_display_name("AI");
   request.mutable_category()->set_etag("0123456789abcdef");
   EXPECT_EQ(ReasonOf(handlers_.UpdateCategory(Call(), request).status()), Reason::kStaleEtag);
   EXPECT_EQ(ReasonOf(Move("ai", "science", "0123456789abcdef").status()), Reason::kStaleEtag);
-  EXPECT_TRUE(Move("ai", "science", renamed->category().etag()).ok());
+  const auto moved = Move("ai", "science", renamed->category().etag());
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_GT(*FromTimestamp(moved->category().update_time()),
+            *FromTimestamp(renamed->category().update_time()));
   request.mutable_category()->clear_etag();
   request.mutable_category()->set_id("nowhere");
   EXPECT_EQ(handlers_.UpdateCategory(Call(), request).status().code(), StatusCode::kNotFound);
@@ -142,7 +147,7 @@ TEST_F(Tree, DeletesWhatIsEmptyAndEmptiesWhenForced) {
   EXPECT_THAT(Message(kept.status()), HasSubstr("force"));
   const auto dropped = Drop("ai", true);
   ASSERT_TRUE(dropped.ok()) << dropped.status();
-  EXPECT_EQ(dropped->changed_articles(), 11);
+  EXPECT_EQ(dropped->changed_article_count(), 11);
   EXPECT_THAT(Scroll(Feed("uncategorized")), SizeIs(10));
   EXPECT_THAT(Scroll(Feed("science")), ElementsAre("both"));
   EXPECT_EQ(handlers_.ListArticles(Call(), Feed("ai")).status().code(), StatusCode::kNotFound);

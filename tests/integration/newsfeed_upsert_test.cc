@@ -56,6 +56,43 @@ TEST_F(ArticleStore, GivesBackEveryFieldAsItWasSent) {
   EXPECT_EQ(stored->DebugString(), sent.DebugString());
 }
 
+TEST_F(ArticleStore, TellsAScoreOfNothingFromNone) {
+  Create("a");
+  Create("b");
+  v1::Article sent = Make("x", {}, {"a", "b"});
+  sent.mutable_categories(0)->set_score(0);
+  UpsertOne(sent);
+  const v1::Article stored = *Get("x");
+  EXPECT_TRUE(stored.categories(0).has_score());
+  EXPECT_EQ(stored.categories(0).score(), 0);
+  EXPECT_EQ(stored.categories(1).score(), 1);
+}
+
+TEST_F(ArticleStore, ChangesOnlyTheRevisionThatIsNamed) {
+  EXPECT_EQ(UpsertOne(Make("a")).revision(), 1);
+  v1::Article edit = *Get("a");
+  edit.set_title("Edited");
+  EXPECT_EQ(UpsertOne(edit).revision(), 2);
+  EXPECT_EQ(UpsertOne(edit).outcome(), v1::UPSERT_OUTCOME_UNCHANGED) << "a retry is no conflict";
+  v1::Article late = Make("a");
+  late.set_revision(1);
+  v1::Article unknown = Make("nobody");
+  unknown.set_revision(1);
+  v1::Article merged = Make("b");
+  merged.set_url(edit.url());
+  merged.set_snippet("longer");
+  merged.set_revision(7);
+  v1::Article negative = Make("c");
+  negative.set_revision(-1);
+  const v1::BatchUpsertArticlesResponse refused = Upsert({late, unknown, merged, negative});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(refused.results(i).error().code(), static_cast<int>(StatusCode::kAborted)) << i;
+  }
+  EXPECT_THAT(refused.results(3).error().message(), HasSubstr("articles[3].revision"));
+  EXPECT_EQ(Get("a")->title(), "Edited");
+  EXPECT_EQ(Get("b").status().code(), StatusCode::kNotFound) << "a refused id is no alias";
+}
+
 TEST_F(ArticleStore, HoldsYearsOneAndNineThousandNineHundredNinetyNine) {
   v1::Article first = Make("first");
   *first.mutable_publish_time() = ToTimestamp(At("0001-01-01T00:00:00.000999Z"));

@@ -110,7 +110,7 @@ class Watch : public ::testing::Test {
     const grpc::Status counted = Count(token, response, category);
     EXPECT_TRUE(counted.ok()) << counted.error_message();
     EXPECT_TRUE(response.exact());
-    return response.count();
+    return response.article_count();
   }
 
   // A watch that goes on until it is dropped.

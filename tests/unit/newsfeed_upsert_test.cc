@@ -136,10 +136,26 @@ TEST(Upserts, AreRefusedAUrlThatAnotherArticleHas) {
   World world;
   world.Send({Make("a", "u"), Make("b", "v")});
   const UpsertPlan plan = world.Send({Make("b", "u"), Make("c", "w")});
-  EXPECT_EQ(plan.results[0].status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(ViolationsOf(plan.results[0].status())[0].field, "articles[0].url");
+  EXPECT_EQ(plan.results[0].status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(MetadataOf(plan.results[0].status()).at(0).second, "a");
   EXPECT_THAT(Message(plan.results[0].status()), HasSubstr("article \"a\""));
   EXPECT_TRUE(plan.results[1].ok()) << "articles fail alone";
+}
+
+TEST(Upserts, ThatAreRefusedForTheirRevisionLeaveNoTrace) {
+  World world;
+  world.Send({Make("a", "u")});
+  const std::vector<Article> articles = {Make("a", "v"), Make("b", "u", "T2"), Make("c", "w")};
+  std::vector<Sent> sent;
+  for (const Article& article : articles) sent.push_back({&article, "", false, 9});
+  const UpsertPlan plan = PlanUpserts(sent, world.known, kLatest, kNow);
+  for (const auto& result : plan.results) {
+    EXPECT_EQ(ReasonOf(result.status()), Reason::kStaleEtag) << result.status();
+  }
+  EXPECT_THAT(plan.created, IsEmpty());
+  EXPECT_THAT(plan.edited, IsEmpty());
+  EXPECT_THAT(plan.aliases, IsEmpty());
+  EXPECT_THAT(plan.new_aliases, IsEmpty());
 }
 
 TEST(Upserts, FreeTheUrlThatAnArticleHadBefore) {

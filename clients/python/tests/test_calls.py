@@ -59,10 +59,10 @@ def test_only_unavailable_is_tried_again(client: winnow.Winnow, script: Script) 
         assert len(script.requests) == 1
 
 
-def test_creating_a_category_is_never_tried_again(client: winnow.Winnow, script: Script) -> None:
+def test_deleting_a_category_is_never_tried_again(client: winnow.Winnow, script: Script) -> None:
     script.failures = [unavailable()]
     with pytest.raises(winnow.Unavailable):
-        client.newsfeed.create_category(winnow.Category(id="ai", display_name="AI"))
+        client.newsfeed.delete_category("ai")
     assert len(script.requests) == 1
 
 

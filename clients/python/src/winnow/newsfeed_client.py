@@ -225,7 +225,10 @@ class NewsFeedClient:
     def batch_upsert_articles(
         self, articles: Sequence[Article], *, timeout: float | None = None
     ) -> list[UpsertedArticle | WinnowError]:
-        """Stores up to 1,000 articles. They fail alone: a refused one's place holds its error."""
+        """Stores up to 1,000 articles. They fail alone: a refused one's place holds its error.
+
+        One with `revision` set changes only the article of that revision (else Aborted).
+        """
         request = newsfeed_service_pb2.BatchUpsertArticlesRequest(articles=articles)
         response = self._connection.unary(self._stub.BatchUpsertArticles, request, timeout=timeout)
         return [_upsert_result(result) for result in response.results]
@@ -270,15 +273,12 @@ class NewsFeedClient:
         return self._connection.unary(self._stub.UndeleteArticle, request, timeout=timeout).article
 
     def create_category(self, category: Category, *, timeout: float | None = None) -> Category:
-        """Creates a category. Never tried again by itself: the second try would find the first's.
+        """Creates a category, or answers the one that is there with this name and parent.
 
-        Raises AlreadyExists, NotFound (parent).
+        Raises AlreadyExists (with another name or parent), NotFound (parent).
         """
         request = newsfeed_service_pb2.CreateCategoryRequest(category=category)
-        response = self._connection.unary(
-            self._stub.CreateCategory, request, timeout=timeout, idempotent=False
-        )
-        return response.category
+        return self._connection.unary(self._stub.CreateCategory, request, timeout=timeout).category
 
     def rename_category(
         self,

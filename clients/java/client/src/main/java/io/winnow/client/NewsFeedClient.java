@@ -147,7 +147,10 @@ public final class NewsFeedClient {
         (article, response) -> answered.accept(article, result(response.getResult())));
   }
 
-  /** Stores up to 1,000 articles; one result each, in order. Safe to repeat. */
+  /**
+   * Stores up to 1,000 articles; one result each, in order. Safe to repeat. One with a revision
+   * changes only the article of that revision.
+   */
   public List<Result<UpsertedArticle>> batchUpsertArticles(List<Article> articles) {
     var request = BatchUpsertArticlesRequest.newBuilder().addAllArticles(articles).build();
     return connection
@@ -192,12 +195,10 @@ public final class NewsFeedClient {
     return connection.callOnce(NewsFeedServiceGrpc.getDeleteCategoryMethod(), request);
   }
 
-  /** Creates a category. Never tried again by itself: the second try would find the first's. */
+  /** Creates a category, or answers the one that is there with this name and parent. */
   public Category createCategory(Category category) {
     var request = CreateCategoryRequest.newBuilder().setCategory(category).build();
-    return connection
-        .callOnce(NewsFeedServiceGrpc.getCreateCategoryMethod(), request)
-        .getCategory();
+    return connection.call(NewsFeedServiceGrpc.getCreateCategoryMethod(), request).getCategory();
   }
 
   /** All categories of a namespace, each before those below it. */

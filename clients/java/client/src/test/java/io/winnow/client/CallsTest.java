@@ -22,9 +22,8 @@ import io.winnow.collector.v1.GetItemResponse;
 import io.winnow.collector.v1.Item;
 import io.winnow.collector.v1.ListItemsRequest;
 import io.winnow.collector.v1.ListItemsResponse;
-import io.winnow.newsfeed.v1.Category;
-import io.winnow.newsfeed.v1.CreateCategoryRequest;
-import io.winnow.newsfeed.v1.CreateCategoryResponse;
+import io.winnow.newsfeed.v1.DeleteCategoryRequest;
+import io.winnow.newsfeed.v1.DeleteCategoryResponse;
 import io.winnow.newsfeed.v1.NewsFeedServiceGrpc.NewsFeedServiceImplBase;
 import java.time.Duration;
 import java.util.List;
@@ -91,8 +90,8 @@ class CallsTest {
     var service =
         new NewsFeedServiceImplBase() {
           @Override
-          public void createCategory(
-              CreateCategoryRequest request, StreamObserver<CreateCategoryResponse> observer) {
+          public void deleteCategory(
+              DeleteCategoryRequest request, StreamObserver<DeleteCategoryResponse> observer) {
             calls.incrementAndGet();
             observer.onError(FakeServer.unavailable());
           }
@@ -101,7 +100,7 @@ class CallsTest {
         var winnow = connect(server)) {
       assertThrows(
           WinnowException.class,
-          () -> winnow.newsFeed().createCategory(Category.getDefaultInstance()));
+          () -> winnow.newsFeed().deleteCategory(DeleteCategoryRequest.getDefaultInstance()));
       assertEquals(1, calls.get());
     }
   }
