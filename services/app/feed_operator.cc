@@ -127,6 +127,9 @@ void PrintStatus(const GetFeedStatusResponse& status) {
     if (store.pending_category_count() > 0) {
       std::cout << "; " << store.pending_category_count() << " categories still moving";
     }
+    if (!store.index().complete()) {
+      std::cout << "; articles are indexed up to position " << store.index().position();
+    }
     std::cout << '\n';
   } else {
     std::cout << "store       cannot be read\n";

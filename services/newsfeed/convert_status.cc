@@ -130,6 +130,9 @@ v1::GetFeedStatusResponse ToProto(const FeedStatus& status) {
     v1::StoreStatus& store = *proto.mutable_store();
     store.set_head(stored.head);
     store.set_epoch(stored.epoch);
+    store.mutable_index()->set_complete(stored.index.complete);
+    store.mutable_index()->set_position(stored.index.complete ? stored.head
+                                                              : stored.index.position);
     const Freshness& fresh = stored.freshness;
     if (fresh.changed_at) *store.mutable_last_change_time() = ToTimestamp(*fresh.changed_at);
     if (fresh.created_at) *store.mutable_last_article_time() = ToTimestamp(*fresh.created_at);

@@ -25,12 +25,20 @@ struct PageCounts {
   int64_t store = 0;
 };
 
+// How far all articles have been looked through for words and keywords that are missing, or of
+// other rules (index_rules.h).
+struct IndexProgress {
+  int64_t position = 0;
+  bool complete = false;  // the end was reached once: what came since was made as it came
+};
+
 // What the store says of a feed and of its namespace.
 struct StoreStatus {
   int64_t head = 0;
   std::string epoch;
   Freshness freshness;
   int64_t pending_categories = 0;  // changes of the tree whose articles still follow, anywhere
+  IndexProgress index;
 };
 
 // How a feed is served.

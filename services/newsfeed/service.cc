@@ -5,6 +5,7 @@
 #include "services/newsfeed/service_items.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/worker.h"
+#include "services/newsfeed/worker_index.h"
 #include "services/newsfeed/worker_projector.h"
 #include "services/platform/grpc/binder.h"
 #include "services/platform/log.h"
@@ -226,6 +227,8 @@ struct State {
               {.max_future = settings.max_future}),
         tree(platform.reads, platform.writes, platform.logs),
         tree_worker(tree, platform.metrics),
+        index(platform.reads, platform.writes, platform.logs),
+        index_worker(index, platform.metrics),
         search(platform.reads),
         stats(platform.reads),
         memory(settings.memory_articles, settings.memory_feeds),
@@ -268,6 +271,8 @@ struct State {
   Store store;
   TreeStore tree;
   TreeWorker tree_worker;
+  IndexStore index;
+  IndexWorker index_worker;
   SearchStore search;
   StatsStore stats;
   FeedMemory memory;
@@ -317,6 +322,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
     }
     state.keeper.Start();
     state.tree_worker.Start();
+    state.index_worker.Start();
     if (state.projector) state.projector->Start();
     state.worker.Start(ItemsOf(collector));
     return OkStatus();
@@ -324,6 +330,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.stop = [&state = *state] {
     state.worker.Stop();
     if (state.projector) state.projector->Stop();
+    state.index_worker.Stop();
     state.tree_worker.Stop();
     state.keeper.Stop();
   };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "services/newsfeed/index_rules.h"
 #include "services/newsfeed/store_rows.h"
 
 namespace winnow::newsfeed {
@@ -19,8 +20,9 @@ constexpr int kMostRounds = 10;
 
 constexpr pg::Statement kInsert{
     "newsfeed.insert_search",
-    "INSERT INTO newsfeed.article_search (namespace, published_at, id, article_number, grams) "
-    "SELECT s.namespace, s.published_at, s.id, s.number, s.grams::int[] "
+    "INSERT INTO newsfeed.article_search "
+    "(namespace, published_at, id, article_number, grams, rules) "
+    "SELECT s.namespace, s.published_at, s.id, s.number, s.grams::int[], $6::smallint "
     "FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::bigint[], $5::text[]) "
     "AS s (namespace, published_at, id, number, grams)"};
 
@@ -152,7 +154,8 @@ struct Rows {
 
 void Insert(pg::Session& session, const Rows& rows) {
   if (rows.empty) return;
-  session.Execute(kInsert, rows.namespaces, rows.times, rows.ids, rows.numbers, rows.grams);
+  session.Execute(kInsert, rows.namespaces, rows.times, rows.ids, rows.numbers, rows.grams,
+                  kIndexRules);
 }
 
 void Delete(pg::Session& session, const Rows& rows) {

@@ -1,6 +1,7 @@
 #include "services/newsfeed/feed_status.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_changes.h"
+#include "services/newsfeed/store_index.h"
 #include "services/newsfeed/store_log.h"
 
 namespace winnow::newsfeed {
@@ -22,6 +23,7 @@ StatusOr<StoreStatus> Store::ReadStatus(Deadline deadline, const std::string& ns
     const auto fresh = ReadFreshness(session, {ns});
     if (const auto found = fresh.find(ns); found != fresh.end()) status.freshness = found->second;
     status.pending_categories = session.Execute(kPending)[0][0].as<int64_t>();
+    status.index = ReadIndexProgress(session);
     return status;
   });
 }

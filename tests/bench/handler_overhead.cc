@@ -5,19 +5,12 @@
 //
 //   bench_handler_overhead [--rounds N] [--calls N]
 #include <grpcpp/grpcpp.h>
-#include <spawn.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <deque>
 #include <functional>
 #include <iostream>
@@ -27,9 +20,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/bench/child_server.h"
+#include "tests/bench/measure.h"
 #include "tests/support/echo_server.h"
-
-extern char** environ;
 
 namespace winnow::bench {
 namespace {
@@ -111,65 +104,13 @@ struct BareServer {
   std::unique_ptr<grpc::Server> server;
 };
 
-// The child: tells its ports and serves until its input ends.
 int Serve() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   const BareServer first;
   const BareServer second;
   EchoServer bound{EchoOptions()};
-  std::cout << first.port << " " << second.port << " " << bound.server().port() << std::endl;
-  std::string line;
-  while (std::getline(std::cin, line)) continue;
+  ServeUntilInputEnds({first.port, second.port, bound.server().port()});
   return 0;
 }
-
-class Child {
- public:
-  Child() {
-    std::array<int, 2> in{};
-    std::array<int, 2> out{};
-    if (pipe(in.data()) != 0 || pipe(out.data()) != 0) throw std::runtime_error("pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    posix_spawn_file_actions_addclose(&actions, in[1]);
-    std::string name = "bench_handler_overhead";
-    std::string mode = "--serve";
-    std::array<char*, 3> arguments = {name.data(), mode.data(), nullptr};
-    if (posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ) != 0) {
-      throw std::runtime_error("cannot start the server");
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    close(in[0]);
-    close(out[1]);
-    input_ = in[1];
-    FILE* answers = fdopen(out[0], "r");
-    if (std::fscanf(answers, "%d %d %d", &ports[0], &ports[1], &ports[2]) != 3) {
-      throw std::runtime_error("the server did not start");
-    }
-    std::fclose(answers);
-    if (clock_getcpuclockid(pid_, &clock_) != 0) throw std::runtime_error("no CPU clock");
-  }
-  ~Child() {
-    close(input_);
-    waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  double CpuMicros() const {
-    timespec now{};
-    clock_gettime(clock_, &now);
-    return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
-  }
-  std::array<int, 3> ports{};
-
- private:
-  pid_t pid_ = -1;
-  int input_ = -1;
-  clockid_t clock_{};
-};
 
 struct PingCall {
   echo::PingRequest request;
@@ -253,17 +194,12 @@ std::unique_ptr<echo::EchoService::Stub> StubOf(int port) {
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-void Measure(const Child& child, int in_flight, int calls, int rounds) {
-  std::array<Variant, 5> variants = {{{"bare", StubOf(child.ports[0]), false, {}},
-                                      {"bare again", StubOf(child.ports[1]), false, {}},
-                                      {"bare, other thread", StubOf(child.ports[0]), true, {}},
-                                      {"bound, inline", StubOf(child.ports[2]), false, {}},
-                                      {"bound, pool", StubOf(child.ports[2]), true, {}}}};
+void Measure(const ChildServer& child, int in_flight, int calls, int rounds) {
+  std::array<Variant, 5> variants = {{{"bare", StubOf(child.ports()[0]), false, {}},
+                                      {"bare again", StubOf(child.ports()[1]), false, {}},
+                                      {"bare, other thread", StubOf(child.ports()[0]), true, {}},
+                                      {"bound, inline", StubOf(child.ports()[2]), false, {}},
+                                      {"bound, pool", StubOf(child.ports()[2]), true, {}}}};
   for (Variant& variant : variants) variant.Run(calls / 4, in_flight);  // warm
   for (int round = 0; round < rounds; ++round) {
     for (Variant& variant : variants) {
@@ -287,7 +223,7 @@ int Main(const std::vector<std::string>& arguments) {
     if (arguments[i] == "--rounds") rounds = std::stoi(arguments[i + 1]);
     if (arguments[i] == "--calls") calls = std::stoi(arguments[i + 1]);
   }
-  const Child child;
+  const ChildServer child(3);
   std::printf("server CPU a call, medians of %d rounds of %d calls\n", rounds, calls);
   Measure(child, 64, calls, rounds);
   Measure(child, 1, calls, rounds);
