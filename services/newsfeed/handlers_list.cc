@@ -62,6 +62,7 @@ StatusOr<FeedAnswer> Handlers::ReadStore(const rpc::CallContext& call, const Fee
 std::string Handlers::Finish(const FeedQuery& query, FeedAnswer answer) const {
   parts_.pages.Count(answer.from_memory, answer.articles.size(), answer.of_memory);
   answer.behind = answer.of_memory && !parts_.keeper.healthy();
+  parts_.pages.CountDegraded(answer.behind, answer.cut);
   const std::optional<Time>& created = answer.freshness.created_at;
   const bool stale =
       answer.IsDegraded() || !created || parts_.clock.Now() - *created >= options_.stale_after;

@@ -229,7 +229,7 @@ struct State {
         tree_worker(tree, platform.metrics),
         index(platform.reads, platform.writes, platform.logs),
         index_worker(index, platform.metrics),
-        search(platform.reads),
+        search(platform.reads, platform.metrics),
         stats(platform.reads),
         memory(settings.memory_articles, settings.memory_feeds),
         hub(platform.metrics),

@@ -13,6 +13,12 @@ Counter& Pages(Metrics& metrics, const char* tier) {
                             {{"tier", tier}});
 }
 
+Counter& Degraded(Metrics& metrics, const char* reason) {
+  return metrics.GetCounter("winnow_newsfeed_degraded_pages_total",
+                            "Pages of feeds answered while the store was away.",
+                            {{"reason", reason}});
+}
+
 }  // namespace
 
 UpsertMetrics::UpsertMetrics(Metrics& metrics)
@@ -39,7 +45,14 @@ void UpsertMetrics::Count(const StatusOr<Upserted>& result) {
 PageMetrics::PageMetrics(Metrics& metrics)
     : memory_total_(Pages(metrics, "memory")),
       spliced_total_(Pages(metrics, "spliced")),
-      store_total_(Pages(metrics, "store")) {}
+      store_total_(Pages(metrics, "store")),
+      behind_total_(Degraded(metrics, "memory_behind")),
+      cut_total_(Degraded(metrics, "page_cut")) {}
+
+void PageMetrics::CountDegraded(bool behind, bool cut) {
+  if (behind) behind_total_.Increment();
+  if (cut) cut_total_.Increment();
+}
 
 void PageMetrics::Count(size_t from_memory, size_t articles, bool of_memory) {
   const bool whole = of_memory && from_memory == articles;

@@ -84,9 +84,13 @@ class Searching {
         grams_(GramsOf(query.ns, query.terms)),
         before_(query.before) {}
 
+  bool by_grams() const { return by_grams_; }
+  int looked_at() const { return looked_at_; }
+
   SearchPage Run() {
     for (int round = 0; round < kMostRounds; ++round) {
       const pqxx::result rows = Candidates();
+      looked_at_ += static_cast<int>(rows.size());
       for (const pqxx::row& row : rows) {
         if (Take(row)) return std::move(page_);
       }
@@ -134,8 +138,16 @@ class Searching {
   const std::vector<int32_t> grams_;
   std::optional<FeedKey> before_;
   bool by_grams_ = false;
+  int looked_at_ = 0;  // candidates
   SearchPage page_;
 };
+
+Counter& Searches(Metrics& metrics, const char* by) {
+  return metrics.GetCounter("winnow_newsfeed_searches_total",
+                            "Pages of searches, by what found them: the newest articles, or the "
+                            "index of words as well.",
+                            {{"by", by}});
+}
 
 struct Rows {
   pg::Array namespaces, times, ids, numbers, grams;
@@ -189,9 +201,20 @@ void ReplaceSearch(pg::Session& session, std::span<const Edit> edits) {
   Insert(session, rows);
 }
 
+SearchStore::SearchStore(pg::Pool& reads, Metrics& metrics)
+    : reads_(reads),
+      by_newest_(Searches(metrics, "newest")),
+      by_index_(Searches(metrics, "index")),
+      candidates_(metrics.GetCounter("winnow_newsfeed_search_candidates_total",
+                                     "Articles that searches read and looked through.")) {}
+
 StatusOr<SearchPage> SearchStore::Search(Deadline deadline, const SearchQuery& query) {
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<SearchPage> {
-    return Searching(session, query).Run();
+    Searching searching(session, query);
+    SearchPage page = searching.Run();
+    (searching.by_grams() ? by_index_ : by_newest_).Increment();
+    candidates_.Increment(searching.looked_at());
+    return page;
   });
 }
 

@@ -6,6 +6,7 @@
 #include "services/newsfeed/search_terms.h"
 #include "services/newsfeed/upsert.h"
 #include "services/platform/clock.h"
+#include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
 #include "services/platform/status.h"
 
@@ -20,11 +21,14 @@ void ReplaceSearch(pg::Session& session, std::span<const Edit> edits);
 
 class SearchStore {
  public:
-  explicit SearchStore(pg::Pool& reads) : reads_(reads) {}
+  SearchStore(pg::Pool& reads, Metrics& metrics);
   StatusOr<SearchPage> Search(Deadline deadline, const SearchQuery& query);
 
  private:
   pg::Pool& reads_;
+  Counter& by_newest_;
+  Counter& by_index_;
+  Counter& candidates_;
 };
 
 }  // namespace winnow::newsfeed

@@ -57,7 +57,9 @@ Projector::Projector(Store& store, ProjectionStore& projections, redis::Client& 
       written_(Projections(metrics, "written")),
       failed_(Projections(metrics, "failed")),
       refused_(Projections(metrics, "fenced")),
-      extended_(Projections(metrics, "extended")) {}
+      extended_(Projections(metrics, "extended")),
+      leads_(metrics.GetGauge("winnow_newsfeed_projector_leads",
+                              "1 in the process that writes the feeds to Redis.")) {}
 
 Projector::~Projector() { Stop(); }
 
@@ -75,6 +77,7 @@ void Projector::Stop() {
   thread_.join();
   // Another takes over at once; when the store is away, when the lease has ended.
   projections_.ReleaseLease(steady_clock::now() + seconds(1), holder_).IgnoreError();
+  leads_.Set(0);
 }
 
 void Projector::Loop() {
@@ -112,6 +115,7 @@ Status Projector::Look() {
   if (redis_.away()) return redis_.Check();
   const Deadline deadline = steady_clock::now() + kLookTime;
   const auto fence = projections_.TakeLease(deadline, holder_, options_.lease);
+  leads_.Set(fence.ok() && *fence ? 1 : 0);
   if (!fence.ok()) {
     ExtendLives();
     return fence.status();

@@ -75,6 +75,7 @@ class Projector {
   Counter& failed_;
   Counter& refused_;
   Counter& extended_;
+  Gauge& leads_;
   std::map<std::string, Written> last_;  // by category; of the projecting thread
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -72,7 +72,7 @@ struct Parts {
                       hub,   1'000, metrics};  // never started: the store answers
   TreeStore tree{reads, writes, logs};
   TreeWorker tree_worker{tree, metrics};
-  SearchStore search{reads};
+  SearchStore search{reads, metrics};
   StatsStore stats{reads};
   PageMetrics pages{metrics};
   Handlers handlers{{store, tree, tree_worker, search, stats, memory, keeper, clock, upserts, pages,

@@ -32,6 +32,14 @@ constexpr int kConnections = 20;
 constexpr std::chrono::milliseconds kPace(50);
 constexpr int kCutEvery = 10;  // of so many watchers one is cut off
 
+// The pace of a load is a time that has to come.
+void Await(steady_clock::time_point time) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable never;
+  never.wait_until(lock, time, [] { return false; });
+}
+
 // When each article was sent, by its id.
 class SendTimes {
  public:
@@ -212,7 +220,7 @@ Leg Run(const std::string& address, int watchers, int articles, bool cut, SendTi
     article.set_id("watched-" + std::to_string(made++));
     article.set_url("https://watched.example/" + article.id());
     sent.push_back(article.id());
-    std::this_thread::sleep_until(next += kPace);
+    Await(next += kPace);
     times.Note(article.id());
     send(article);
     if (!cut || std::ssize(sent) != articles / 2) continue;

@@ -177,8 +177,11 @@ TEST_F(Memory, WithTheStoreAwayServesTheHotWindowAndSaysSo) {
     EXPECT_THAT(page.meta().degraded_reasons(), Contains(v1::DEGRADED_REASON_MEMORY_BEHIND));
     for (std::string& id : IdsOf(page)) ids.push_back(std::move(id));
     const bool cut = ids.size() == 20;
-    EXPECT_EQ(page.meta().degraded_reasons_size(), cut ? 2 : 1);
-    if (cut) EXPECT_EQ(page.meta().degraded_reasons(1), v1::DEGRADED_REASON_PAGE_CUT);
+    if (!cut) {
+      EXPECT_EQ(page.meta().degraded_reasons_size(), 1);
+    } else {
+      EXPECT_THAT(page.meta().degraded_reasons(), Contains(v1::DEGRADED_REASON_PAGE_CUT));
+    }
     token = page.next_page_token();
     ASSERT_NE(token, "");
   }

@@ -113,7 +113,7 @@ TEST_F(Searching, RefusesTokensOfOtherSearches) {
 
 TEST_F(Searching, IsPlannedByIndex) {
   pg::Pool one{{.name = "one", .url = url_, .connections = 1}, metrics_};
-  SearchStore store{one};
+  SearchStore store{one, metrics_};
   SearchQuery query;
   query.terms = {"태양"};
   ASSERT_TRUE(store.Search(Soon(), query).ok());
