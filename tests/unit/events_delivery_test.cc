@@ -40,6 +40,7 @@ TEST(Verdict, WhatMayGoAwayComesAgainAndTheRestIsDead) {
   EXPECT_EQ(VerdictOf(Unavailable(Reason::kStoreUnavailable, "x", std::chrono::seconds(1))),
             Verdict::kRetryLater);
   EXPECT_EQ(VerdictOf(Overloaded("x", std::chrono::seconds(1))), Verdict::kRetryLater);
+  EXPECT_EQ(VerdictOf(Status(StatusCode::kCancelled, "x")), Verdict::kRetryLater);
   EXPECT_EQ(VerdictOf(Aborted(Reason::kWriteConflict, "x")), Verdict::kRetry);
   EXPECT_EQ(VerdictOf(DeadlineExceeded("x")), Verdict::kRetry);
   EXPECT_EQ(VerdictOf(Internal("x")), Verdict::kRetry);

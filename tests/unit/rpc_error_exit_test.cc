@@ -159,11 +159,16 @@ TEST(ErrorExit, NamesThePeerThatCannotBeReached) {
   EXPECT_TRUE(RetryAfterOf(status).has_value());
 }
 
-TEST(ErrorExit, TakesDeadlineAndCancellationOfTheTransportAsSuch) {
+TEST(ErrorExit, TakesTheDeadlineOfTheTransportAsSuch) {
   EXPECT_EQ(ReasonOf(FromGrpcStatus({grpc::StatusCode::DEADLINE_EXCEEDED, ""}, "dedup")),
             Reason::kDeadlineTooShort);
-  EXPECT_EQ(ReasonOf(FromGrpcStatus({grpc::StatusCode::CANCELLED, ""}, "dedup")),
-            Reason::kCancelled);
+}
+
+// gRPC makes CANCELLED of calls that it meets on their way when a server shuts down.
+TEST(ErrorExit, APeerThatGivesACallUpIsAway) {
+  const Status ours = FromGrpcStatus({grpc::StatusCode::CANCELLED, "CANCELLED"}, "dedup");
+  EXPECT_EQ(ReasonOf(ours), Reason::kPeerUnavailable);
+  EXPECT_TRUE(RetryAfterOf(ours).has_value());
 }
 
 TEST(ErrorExit, MakesADefectOfWhatAPeerOfOursMustNotAnswer) {

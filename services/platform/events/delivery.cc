@@ -28,6 +28,7 @@ Verdict VerdictOf(const Status& status) {
       return Verdict::kDone;
     case StatusCode::kUnavailable:
     case StatusCode::kResourceExhausted:
+    case StatusCode::kCancelled:  // a stop, here or there: the event itself was not judged
       return Verdict::kRetryLater;
     // A defect or a refusal of today may be mended before the tries run out; a bad payload is not.
     case StatusCode::kAborted:

@@ -32,7 +32,10 @@ Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return DeadlineExceeded(std::string(peer) + " did not answer in time");
     case grpc::StatusCode::CANCELLED:
-      return Cancelled("the call to " + std::string(peer) + " was cancelled");
+      // What gRPC makes of calls that it meets on their way when a server shuts down. Where it is
+      // we who gave the call up, nobody asks why.
+      return Unavailable(Reason::kPeerUnavailable, std::string(peer) + " gave the call up",
+                         kPeerRetryAfter);
     default:
       return Internal(AboutPeer(peer, status) + " (code " + std::to_string(status.error_code()) +
                       ")");

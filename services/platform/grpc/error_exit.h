@@ -14,7 +14,7 @@ grpc::Status ToGrpcStatus(const Status& status, std::string_view request_id);
 
 // What a call on a peer's stub ended with. Winnow's own errors come back as they were made, except
 // that a defect there and a refused token are defects here too. What the transport made is
-// UNAVAILABLE (PEER_UNAVAILABLE), DEADLINE_EXCEEDED or CANCELLED. `peer` names it in messages.
+// UNAVAILABLE (PEER_UNAVAILABLE) or DEADLINE_EXCEEDED. `peer` names it in messages.
 Status FromGrpcStatus(const grpc::Status& status, std::string_view peer);
 
 }  // namespace winnow::rpc
