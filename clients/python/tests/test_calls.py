@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 import winnow
 from winnow.collector.v1 import collector_service_pb2
-from winnow.connection import Connection, open_channel
+from winnow.connection import Connection, channel_options, open_channel
 from winnow.dedup.v1 import dedup_service_pb2
 from winnow.newsfeed.v1 import newsfeed_service_pb2
 
@@ -39,6 +39,17 @@ def test_retries_end_after_five_tries(client: winnow.Winnow, script: Script) -> 
     with pytest.raises(winnow.Unavailable):
         client.collector.get_item("an-id")
     assert len(script.requests) == 5
+
+
+def test_a_patient_policy_does_not_come_to_an_end_by_arithmetic() -> None:
+    policy = winnow.RetryPolicy(attempts=100_000)
+    delay = policy.delay(winnow.Unavailable("away"), 99_999)
+    assert delay is not None and delay <= policy.max_delay
+
+
+def test_a_channel_looks_for_its_server_within_a_second() -> None:
+    options = dict(channel_options())
+    assert options["grpc.max_reconnect_backoff_ms"] == 1000
 
 
 def test_a_delay_that_outlasts_the_timeout_is_not_waited_for(

@@ -50,13 +50,22 @@ def _read(path: str | Path | None) -> bytes | None:
     return None if path is None else Path(path).read_bytes()
 
 
-def open_channel(address: str, tls: Tls | None) -> grpc.Channel:
-    """A channel; it connects with the first call."""
-    options: list[tuple[str, str | int]] = [
+def channel_options() -> list[tuple[str, str | int]]:
+    return [
         ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
         ("grpc.enable_retries", 0),  # retries are RetryPolicy's, which reads RetryInfo
         ("grpc.primary_user_agent", "winnow-python"),
+        # A server that comes back is found as soon as the next tries come. gRPC's own backoff grows
+        # to two minutes, is shared by all channels of a process to one address, and fails each call
+        # meanwhile without looking.
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 1000),
     ]
+
+
+def open_channel(address: str, tls: Tls | None) -> grpc.Channel:
+    """A channel; it connects with the first call."""
+    options = channel_options()
     if tls is None:
         return grpc.insecure_channel(address, options)
     if tls.server_name:

@@ -27,7 +27,8 @@ class RetryPolicy:
         """Seconds to wait after `failures` failed tries, or None to give up."""
         if not isinstance(error, Unavailable) or failures >= self.attempts:
             return None
-        ceiling = min(self.max_delay, self.first_delay * 2.0 ** (failures - 1))
+        # 2^20 is beyond any ceiling; a float has an end.
+        ceiling = min(self.max_delay, self.first_delay * 2.0 ** min(failures - 1, 20))
         # Full jitter: clients that failed together do not come back together.
         return max(random.uniform(0.0, ceiling), error.retry_after or 0.0)
 

@@ -3,6 +3,7 @@ package io.winnow.client;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
+import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status.Code;
@@ -20,12 +21,12 @@ final class Connection {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-  private final Channel channel;
+  private final ManagedChannel channel;
   private final Duration timeout;
   private final RetryPolicy retry;
   private final Supplier<String> token;
 
-  Connection(Channel channel, Duration timeout, RetryPolicy retry, Supplier<String> token) {
+  Connection(ManagedChannel channel, Duration timeout, RetryPolicy retry, Supplier<String> token) {
     this.channel = channel;
     this.timeout = timeout;
     this.retry = retry;
@@ -73,7 +74,7 @@ final class Connection {
         if (delay.isEmpty() || delay.get().toNanos() >= deadline - System.nanoTime()) {
           throw error;
         }
-        pause(delay.get());
+        pauseBeforeNextTry(delay.get());
       }
     }
   }
@@ -104,9 +105,14 @@ final class Connection {
     };
   }
 
-  static void pause(Duration delay) {
+  /**
+   * Waits, then lets the next try look for the server at once: while gRPC backs off, which it does
+   * for up to two minutes, every call fails without looking.
+   */
+  void pauseBeforeNextTry(Duration delay) {
     try {
       TimeUnit.NANOSECONDS.sleep(delay.toNanos());
+      channel.resetConnectBackoff();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       throw WinnowException.of(Code.CANCELLED, "interrupted while waiting to try again");

@@ -80,7 +80,7 @@ final class Ingest<T, Q, R> {
         WinnowException error = WinnowException.from(raised);
         failures = stream.answers > 0 ? 1 : failures + 1;
         Optional<Duration> delay = connection.retry().delay(error, failures);
-        Connection.pause(delay.orElseThrow(() -> error));
+        connection.pauseBeforeNextTry(delay.orElseThrow(() -> error));
       }
     }
   }
