@@ -51,6 +51,20 @@ MATRIX = {
         "config.collector.credentials[0].idFile=/etc/winnow/secrets/credentials/naver-id",
         "config.collector.credentials[0].keyFile=/etc/winnow/secrets/credentials/naver-key",
     ),
+    "models": (
+        "dedup.embedder.url=http://embeddings.example/v1",
+        "dedup.embedder.model=e5-query",
+        "dedup.embedder.keySecret.name=embedder-key",
+        "classification.llm.url=https://llm.example/v1",
+        "classification.llm.model=gpt-5-mini",
+        "classification.llm.keySecret.name=llm-key",
+        "classification.llm.keySecret.key=api-key",
+        "config.classification.llm.inputPriceMicros=250000",
+    ),
+    "a model without a key": (
+        "classification.llm.url=http://127.0.0.1:8000/v1",
+        "classification.llm.model=local",
+    ),
     "topology": ("events.topology.enabled=true", "events.topology.deadLetterTtl=604800000"),
     "no migration": ("migrate.enabled=false", "serviceAccount.create=false"),
 }
@@ -100,12 +114,12 @@ def test_winnow_accepts_the_configuration(values: tuple[str, ...], tmp_path: Pat
     manifests = render(values)
     config = of_kind(manifests, "ConfigMap")[0]["data"]["config.json"]
     # The secrets of the pods, as files: check-config reads what the configuration names.
-    for name in ("postgres/password", "events/password", "redis/password", "bearer/token"):
+    for name in re.findall(r"/etc/winnow/secrets/([\w./-]+)", config):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("0123456789abcdef")
     key = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=winnow", "-days", "1"]
-    (tmp_path / "tls").mkdir()
+    (tmp_path / "tls").mkdir(exist_ok=True)
     subprocess.run(
         ["openssl", "req", "-x509", *key, "-keyout", "tls/tls.key", "-out", "tls/tls.crt"],
         cwd=tmp_path,
@@ -132,6 +146,39 @@ def test_keys_of_vendors_are_files_of_the_pods() -> None:
         assert volume["secret"] == {"secretName": "keys"}
         mounts = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
         assert mounts["credentials"] == "/etc/winnow/secrets/credentials"
+
+
+def test_keys_of_models_are_files_of_the_pods() -> None:
+    manifests = render(MATRIX["models"])
+    for workload in of_kind(manifests, "Deployment") + of_kind(manifests, "Job"):
+        pod = workload["spec"]["template"]["spec"]
+        volumes = {each["name"]: each.get("secret") for each in pod["volumes"]}
+        assert volumes["llm"] == {
+            "secretName": "llm-key",
+            "items": [{"key": "api-key", "path": "key"}],
+        }
+        assert volumes["embedder"] == {
+            "secretName": "embedder-key",
+            "items": [{"key": "key", "path": "key"}],
+        }
+    config = json.loads(of_kind(manifests, "ConfigMap")[0]["data"]["config.json"])
+    assert config["classification"]["llm"] == {
+        "url": "https://llm.example/v1",
+        "model": "gpt-5-mini",
+        "keyFile": "/etc/winnow/secrets/llm/key",
+        "inputPriceMicros": 250000,
+    }
+    assert config["dedup"]["embedder"]["keyFile"] == "/etc/winnow/secrets/embedder/key"
+    without = json.loads(of_kind(render(()), "ConfigMap")[0]["data"]["config.json"])
+    assert not {"classification", "dedup"} & without.keys()
+
+
+def test_a_model_has_a_name() -> None:
+    value = "classification.llm.url=http://127.0.0.1:8000/v1"
+    sets = [argument for each in (*BASE, value) for argument in ("--set", each)]
+    result = helm("template", "w", str(CHART), "--kube-version", "1.30.0", *sets)
+    assert result.returncode != 0
+    assert "classification.llm.model is required" in result.stderr
 
 
 def test_each_target_has_a_deployment_a_service_and_a_budget() -> None:
@@ -217,6 +264,10 @@ def test_the_topology_is_the_one_that_winnow_declares() -> None:
         ("events.topology.enable=true", "enable"),
         ("events.topology.deliveryLimit=0", "deliveryLimit"),
         ("redis.ulr=x", "ulr"),
+        ("classification.llm.modl=x", "modl"),
+        ("classification.llm.url=ftp://x", "classification.llm.url"),
+        ("classification.lm.url=http://x", "lm"),
+        ("dedup.embedder.keySecret.nam=x", "nam"),
         ("tls.secret=x", "secret"),
         ("auth.bearer=x", "bearer"),
         ("migrate.enable=false", "enable"),

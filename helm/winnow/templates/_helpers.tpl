@@ -78,6 +78,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if .Values.auth.bearerSecret.name -}}
 {{- $_ := set $config "auth" (dict "bearerTokenFile" "/etc/winnow/secrets/bearer/token") -}}
 {{- end -}}
+{{- range $path, $model := dict "dedup.embedder" .Values.dedup.embedder "classification.llm" .Values.classification.llm -}}
+{{- if $model.url -}}
+{{- $names := splitList "." $path -}}
+{{- $settings := dict "url" $model.url "model" (required (printf "%s.model is required with its url" $path) $model.model) -}}
+{{- if $model.keySecret.name -}}
+{{- $_ := set $settings "keyFile" (printf "/etc/winnow/secrets/%s/key" (last $names)) -}}
+{{- end -}}
+{{- $_ := set $config (first $names) (dict (last $names) $settings) -}}
+{{- end -}}
+{{- end -}}
 {{- $peers := dict -}}
 {{- range $name, $settings := pick (include "winnow.targets" . | fromYaml) "collector" "dedup" "newsfeed" -}}
 {{- $_ := set $peers $name (printf "dns:///%s-%s.%s.svc:7400"
@@ -105,66 +115,47 @@ capabilities: {drop: [ALL]}
 {{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
 
+{{/* The Secrets that the pods read, as YAML: volume -> its Secret, and the key and the file of it;
+without a key all of it. Each is mounted at /etc/winnow/secrets/<volume>. */}}
+{{- define "winnow.secrets" -}}
+{{- $all := dict
+  "postgres" (dict "of" .Values.postgres.passwordSecret "file" "password")
+  "events" (dict "of" .Values.events.passwordSecret "file" "password")
+  "redis" (dict "of" .Values.redis.passwordSecret "file" "password")
+  "credentials" (dict "of" (dict "name" .Values.collector.credentialsSecret))
+  "embedder" (dict "of" .Values.dedup.embedder.keySecret "file" "key")
+  "llm" (dict "of" .Values.classification.llm.keySecret "file" "key")
+  "tls" (dict "of" (dict "name" .Values.tls.secretName))
+  "bearer" (dict "of" .Values.auth.bearerSecret "file" "token") -}}
+{{- $used := dict -}}
+{{- range $volume, $secret := $all -}}
+{{- if $secret.of.name -}}
+{{- $_ := set $used $volume $secret -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $used -}}
+{{- end -}}
+
 {{- define "winnow.volumeMounts" -}}
 - {name: config, mountPath: /etc/winnow/config.json, subPath: config.json, readOnly: true}
 - {name: tmp, mountPath: /tmp}
-{{- if .Values.postgres.passwordSecret.name }}
-- {name: postgres, mountPath: /etc/winnow/secrets/postgres, readOnly: true}
-{{- end }}
-{{- if .Values.events.passwordSecret.name }}
-- {name: events, mountPath: /etc/winnow/secrets/events, readOnly: true}
-{{- end }}
-{{- if .Values.redis.passwordSecret.name }}
-- {name: redis, mountPath: /etc/winnow/secrets/redis, readOnly: true}
-{{- end }}
-{{- if .Values.collector.credentialsSecret }}
-- {name: credentials, mountPath: /etc/winnow/secrets/credentials, readOnly: true}
-{{- end }}
-{{- if .Values.tls.secretName }}
-- {name: tls, mountPath: /etc/winnow/secrets/tls, readOnly: true}
-{{- end }}
-{{- if .Values.auth.bearerSecret.name }}
-- {name: bearer, mountPath: /etc/winnow/secrets/bearer, readOnly: true}
+{{- range $volume, $secret := include "winnow.secrets" . | fromYaml }}
+- {name: {{ $volume }}, mountPath: /etc/winnow/secrets/{{ $volume }}, readOnly: true}
 {{- end }}
 {{- end -}}
 
 {{/* A list: (root, name of the ConfigMap). */}}
 {{- define "winnow.volumes" -}}
-{{- $root := index . 0 -}}
 - name: config
   configMap: {name: {{ index . 1 }}}
 - name: tmp
   emptyDir: {}
-{{- with $root.Values.postgres.passwordSecret }}
-{{- if .name }}
-- name: postgres
-  secret: {secretName: {{ .name }}, items: [{key: {{ .key }}, path: password}]}
-{{- end }}
-{{- end }}
-{{- with $root.Values.events.passwordSecret }}
-{{- if .name }}
-- name: events
-  secret: {secretName: {{ .name }}, items: [{key: {{ .key }}, path: password}]}
-{{- end }}
-{{- end }}
-{{- with $root.Values.redis.passwordSecret }}
-{{- if .name }}
-- name: redis
-  secret: {secretName: {{ .name }}, items: [{key: {{ .key }}, path: password}]}
-{{- end }}
-{{- end }}
-{{- with $root.Values.collector.credentialsSecret }}
-- name: credentials
-  secret: {secretName: {{ . }}}
-{{- end }}
-{{- with $root.Values.tls.secretName }}
-- name: tls
-  secret: {secretName: {{ . }}}
-{{- end }}
-{{- with $root.Values.auth.bearerSecret }}
-{{- if .name }}
-- name: bearer
-  secret: {secretName: {{ .name }}, items: [{key: {{ .key }}, path: token}]}
-{{- end }}
+{{- range $volume, $secret := include "winnow.secrets" (index . 0) | fromYaml }}
+- name: {{ $volume }}
+  {{- if $secret.file }}
+  secret: {secretName: {{ $secret.of.name }}, items: [{key: {{ $secret.of.key }}, path: {{ $secret.file }}}]}
+  {{- else }}
+  secret: {secretName: {{ $secret.of.name }}}
+  {{- end }}
 {{- end }}
 {{- end -}}
