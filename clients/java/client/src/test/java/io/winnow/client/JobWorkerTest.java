@@ -211,7 +211,7 @@ class JobWorkerTest {
       assertTrue(lostSeen.await(30, TimeUnit.SECONDS));
       registry.lost = false;
       registry.cancel = true;
-      offer("cancelled", 7);
+      offer("cancelled", 8); // tokens are never used again
       assertEquals("cancel cancelled", nextTold());
     }
   }

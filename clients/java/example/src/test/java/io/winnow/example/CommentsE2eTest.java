@@ -2,7 +2,6 @@ package io.winnow.example;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import com.google.protobuf.FieldMask;
 import io.winnow.classification.v1.ActivateRunRequest;
@@ -19,9 +18,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -44,16 +41,6 @@ class CommentsE2eTest {
         .collect(Collectors.joining(",", "[", "]"));
   }
 
-  private static void await(String what, BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() > deadline) {
-        fail("not within 60 s: " + what);
-      }
-      Thread.sleep(5); // between two looks at the condition
-    }
-  }
-
   private static String completeRun(Winnow winnow) throws InterruptedException {
     String run =
         winnow
@@ -62,7 +49,7 @@ class CommentsE2eTest {
             .getRun()
             .getId();
     var get = GetRunRequest.newBuilder().setRunId(run).build();
-    await(
+    Await.until(
         "the run is complete",
         () ->
             winnow.classification().getRun(get).getRun().getState()
@@ -115,7 +102,7 @@ class CommentsE2eTest {
       filterAll(winnow);
       String strict = completeRun(winnow);
       activate(winnow, mild);
-      await("the verdicts", () -> reader.hlen(VERDICTS) == COMMENTS + 1);
+      Await.until("the verdicts", () -> reader.hlen(VERDICTS) == COMMENTS + 1);
       assertReadsWholeRuns(winnow, reader, mild, strict);
       assertEquals(raw, reader.get(RAW), "the raw comments are only ever read");
     }
@@ -134,7 +121,7 @@ class CommentsE2eTest {
     swapper.start();
     Set<String> seen = new HashSet<>();
     try {
-      await(
+      Await.until(
           "both runs",
           () -> {
             Map<String, String> verdicts = reader.hgetAll(VERDICTS);

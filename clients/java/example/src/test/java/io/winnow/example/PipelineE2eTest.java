@@ -3,7 +3,6 @@ package io.winnow.example;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import io.grpc.Status.Code;
 import io.winnow.client.EventsClient;
@@ -22,8 +21,6 @@ import io.winnow.newsfeed.v1.ListArticlesRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -65,16 +62,6 @@ class PipelineE2eTest {
     return winnow.collector().batchPutItems(List.of(item)).get(0).get().getId();
   }
 
-  private static void await(String what, BooleanSupplier condition) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() > deadline) {
-        fail("not within 60 s: " + what);
-      }
-      Thread.sleep(20); // between two looks at the condition
-    }
-  }
-
   private static List<Article> feed(String namespace) {
     return winnow
         .newsFeed()
@@ -87,9 +74,9 @@ class PipelineE2eTest {
   void aSecondReportBecomesACitationOfTheFirst() throws Exception {
     String title = "서울시, 한강 공원에 새 자전거 길 열 곳 개통";
     String first = put(item("java-cite", "first", "1", title));
-    await("the article", () -> feed("java-cite").size() == 1);
+    Await.until("the article", () -> feed("java-cite").size() == 1);
     String second = put(item("java-cite", "second", "2", title));
-    await(
+    Await.until(
         "the citation",
         () -> winnow.newsFeed().getArticle("java-cite", first).getCitationCount() == 1);
 

@@ -2,16 +2,27 @@ package io.winnow.example;
 
 import java.io.IOException;
 import java.net.ServerSocket;
-import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** A Redis of a test's own, which keeps nothing. */
 final class RedisProcess implements AutoCloseable {
-  private final Process process;
-  private final int port;
+  private static final int TRIES = 10;
+
+  private Process process;
+  private int port;
 
   RedisProcess() throws Exception {
+    for (int tries = 0; tries < TRIES; ++tries) {
+      if (starts()) {
+        return;
+      }
+    }
+    throw new IOException("redis-server does not start");
+  }
+
+  /** False if somebody else took the port before Redis did. */
+  private boolean starts() throws Exception {
     try (ServerSocket free = new ServerSocket(0)) {
       port = free.getLocalPort();
     }
@@ -22,18 +33,16 @@ final class RedisProcess implements AutoCloseable {
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .redirectError(ProcessBuilder.Redirect.DISCARD)
             .start();
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (true) {
-      try (Jedis client = connect()) {
-        client.ping();
-        return;
-      } catch (JedisConnectionException notYet) {
-        if (System.nanoTime() > deadline || !process.isAlive()) {
-          process.destroyForcibly();
-          throw notYet;
-        }
-        Thread.sleep(20); // between two looks
-      }
+    Await.until("Redis answers or has ended", () -> answers() || !process.isAlive());
+    return process.isAlive();
+  }
+
+  private boolean answers() {
+    try (Jedis client = connect()) {
+      client.ping();
+      return true;
+    } catch (JedisConnectionException notYet) {
+      return false;
     }
   }
 
