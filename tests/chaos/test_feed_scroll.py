@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,9 +131,7 @@ def store(client: winnow.Winnow, articles: list[winnow.Article]) -> None:
 
 
 def restart(server: Server) -> None:
-    server.signal(signal.SIGKILL)
-    server.wait()
-    server.arguments = ["--listen", server.address]
+    server.kill()
     server.start()
 
 

@@ -63,17 +63,11 @@ class Import:
 def stored_count(server: Server) -> int:
     """How many items are stored; 0 while the server cannot tell."""
     try:
-        with winnow.connect(server.address, timeout=10.0, retry=winnow.NO_RETRY) as client:
+        with server.connect(timeout=10.0, retry=winnow.NO_RETRY) as client:
             items = client.collector.items(namespace=NAMESPACE, page_size=1000)
             return sum(1 for _ in items)
     except winnow.WinnowError:
         return 0
-
-
-def restart(server: Server) -> None:
-    """On the same port, so that a running import finds it."""
-    server.arguments = ["--listen", server.address]
-    server.start()
 
 
 def assert_adds_up(report: dict[str, int], lines: int) -> None:
@@ -93,9 +87,8 @@ def kill_one(chance: random.Random, server: Server, running: Import) -> None:
         running.kill()
         running.begin()
         return
-    server.signal(signal.SIGKILL)
-    server.wait()
-    restart(server)
+    server.kill()
+    server.start()  # on the same port, where a running import looks for it
     if running.ended():
         running.begin()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 
 from eventually import eventually
+from split_world import REPLICAS
 
 import winnow
 
@@ -72,12 +73,13 @@ def put_in_turn(client: winnow.Winnow, items: Iterable[winnow.Item]) -> list[win
 def await_feed(
     client: winnow.Winnow, namespace: str, ids: Iterable[str], category: str = ""
 ) -> None:
-    """Until the feed shows these articles and no other. Of several processes that serve it one may
-    have what another still reads."""
+    """Until the feed shows these articles and no other, whichever process is asked: of several one
+    may have what another still reads, so they are asked in turn."""
     wanted = sorted(ids)
 
     def shows() -> bool:
-        return sorted(each.id for each in feed(client, namespace, category)) == wanted
+        looks = [feed(client, namespace, category) for _ in range(2 * REPLICAS)]
+        return all(sorted(each.id for each in look) == wanted for look in looks)
 
     eventually(shows, f"the feed of {namespace} shows {wanted}")
 

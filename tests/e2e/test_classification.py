@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import redis
 from eventually import eventually
-from winnow_process import Server
+from winnow_process import Server, Serving
 
 import winnow
 from winnow.classification.v1 import classification_pb2 as pb
@@ -184,7 +184,7 @@ def test_changes_are_streamed_and_resumed(client: winnow.Winnow, namespace: str)
 
 
 def test_the_command_line_does_what_an_operator_needs(
-    server: Server, namespace: str, tmp_path: Path
+    server: Serving, namespace: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "comments.json"
     path.write_bytes(dump())
@@ -235,6 +235,7 @@ def redis_url(tmp_path: Path) -> Iterator[str]:
         process.wait()
 
 
+@pytest.mark.one_process("a Redis of its own")
 def test_a_plain_redis_client_never_reads_a_mix(
     make_server: Callable[..., Server], redis_url: str
 ) -> None:

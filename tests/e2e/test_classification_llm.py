@@ -17,6 +17,8 @@ from winnow_process import Server
 import winnow
 from winnow.classification.v1 import classification_pb2 as pb
 
+pytestmark = pytest.mark.one_process("models of its own, each with another fault")
+
 KEY = "sk-test-0123456789abcdef"
 COUNT = 120
 NONCE = "fence-0123456789abcdef0123456789abcdef"

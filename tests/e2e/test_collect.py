@@ -13,8 +13,7 @@ import redis
 from eventually import eventually
 from fake_vendors import FakeVendors
 from pipeline import decision
-from postgres_admin import Database, socket_folder
-from winnow_process import Server
+from winnow_process import Server, Serving
 
 import winnow
 from winnow.collector.v1 import source_pb2
@@ -27,30 +26,6 @@ def vendors() -> Iterator[FakeVendors]:
     made = FakeVendors()
     yield made
     made.close()
-
-
-def collector_config(vendors: FakeVendors, folder: Path) -> dict[str, Any]:
-    for name in ("id", "secret", "key"):
-        (folder / name).write_text(f"the-{name}\n")
-    return {
-        "lease": "2s",
-        "allow": [vendors.address],
-        "credentials": [
-            {
-                "name": "naver",
-                "vendor": "naver",
-                "id_file": str(folder / "id"),
-                "key_file": str(folder / "secret"),
-                "base_url": vendors.url("/naver"),
-            },
-            {
-                "name": "newsdata",
-                "vendor": "newsdata",
-                "key_file": str(folder / "key"),
-                "base_url": vendors.url("/newsdata"),
-            },
-        ],
-    }
 
 
 def naver_source(**fields: Any) -> winnow.Source:
@@ -98,16 +73,15 @@ class Story:
 
 
 def start_replicas(
-    make_server: Callable[..., Server], server: Server, vendors: FakeVendors, redis_socket: Path
+    make_server: Callable[..., Server], single: Server, vendors: FakeVendors, redis_socket: Path
 ) -> list[Server]:
-    database = Database(socket_folder(server), "collect_flow")
-    database.create()
+    database = single.database().sibling("collect_flow")
     replicas = [make_server() for _ in range(3)]
     for replica in replicas:
         replica.config = {
             "postgres": {"url": database.url, "migrate_on_start": True},
             "redis": {"url": f"redis+unix://{redis_socket}"},
-            "collector": collector_config(vendors, replica.folder),
+            "collector": vendors.collector_config(replica.folder),
         }
         replica.start()
     return replicas
@@ -171,10 +145,11 @@ def read_published(redis_socket: Path, feed: list[str], items: list[winnow.Item]
     assert reader.hget("news:meta:sea", "article_count") == str(len(feed))
 
 
+@pytest.mark.one_process("replicas of its own, of which the leader is killed")
 def test_three_replicas_bring_vendors_to_a_feed_and_one_is_killed_amid_a_run(
-    make_server: Callable[..., Server], server: Server, vendors: FakeVendors, redis_socket: Path
+    make_server: Callable[..., Server], single: Server, vendors: FakeVendors, redis_socket: Path
 ) -> None:
-    replicas = start_replicas(make_server, server, vendors, redis_socket)
+    replicas = start_replicas(make_server, single, vendors, redis_socket)
     vendors.gate.clear()
     with replicas[0].connect() as client:
         client.newsfeed.create_category(winnow.Category(id="sea", display_name="Sea"))
@@ -210,14 +185,10 @@ def test_three_replicas_bring_vendors_to_a_feed_and_one_is_killed_amid_a_run(
 
 
 def test_an_operator_sees_sources_runs_and_quota(
-    make_server: Callable[..., Server], vendors: FakeVendors, tmp_path: Path
+    server: Serving, client: winnow.Winnow, world_vendors: FakeVendors, tmp_path: Path
 ) -> None:
-    server = make_server()
-    server.config = {"collector": collector_config(vendors, server.folder)}
-    server.start()
-    with server.connect() as client:
-        client.collector.create_source(naver_source(display_name="Sea"))
-        ended_runs(client, "sea", 1)
+    client.collector.create_source(naver_source(display_name="Sea"))
+    ended_runs(client, "sea", 1)
     listed = server.run("collect", "sources")
     assert listed.code == 0, listed.err
     assert "sea  active  naver 바다  every 300 s" in listed.out
@@ -232,23 +203,23 @@ def test_an_operator_sees_sources_runs_and_quota(
     assert server.run("collect", "quota", "nobody").code == 1
 
     opml = tmp_path / "feeds.opml"
-    outline = f"<outline text='A' xmlUrl='{vendors.url('/feed')}'/>"
+    outline = f"<outline text='A' xmlUrl='{world_vendors.url('/feed')}'/>"
     opml.write_text(f"<opml><body>{outline}<outline xmlUrl='mailto:x'/></body></opml>")
     imported = server.run("collect", "import-opml", opml)
     assert imported.code == 4, imported.err
     assert "1 sources created, 0 known, 1 refused" in imported.out
     assert "mailto:x" in imported.err
-    with server.connect() as client:
-        (feed,) = [each.id for each in client.collector.sources() if each.id != "sea"]
+    (feed,) = [each.id for each in client.collector.sources() if each.id != "sea"]
     fetched = server.run("collect", "run", feed, "--wait")
     assert fetched.code == 0, fetched.err
     assert server.run("collect", "pause", feed).out == f"{feed}  paused\n"
     refused = server.run("collect", "run", feed)
     assert refused.code == 1
     assert "resume it" in refused.err
-    with server.connect() as client:
-        begin = next(client.collector.watch_runs(source_id=feed)).resume_token
+    begin = next(client.collector.watch_runs(source_id=feed)).resume_token
     assert server.run("collect", "resume", feed).out == f"{feed}  active\n"
     watched = server.run("collect", "watch", feed, "--count", "1", "--page-token", begin)
     assert watched.code == 0, watched.err
     assert f"{feed}: ok" in watched.out
+    for source in ("sea", feed):
+        client.collector.delete_source(source)

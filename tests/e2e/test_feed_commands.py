@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from winnow_process import Server
+import pytest
+from pipeline import await_feed
+from winnow_process import Serving
 
 import winnow
 
@@ -31,7 +33,7 @@ def store(client: winnow.Winnow, articles: list[winnow.Article]) -> None:
 
 
 def test_articles_are_found_by_two_korean_characters_and_by_english_words(
-    server: Server, client: winnow.Winnow, namespace: str
+    server: Serving, client: winnow.Winnow, namespace: str
 ) -> None:
     store(
         client,
@@ -51,8 +53,9 @@ def test_articles_are_found_by_two_korean_characters_and_by_english_words(
     assert server.run("feed", "search", "가", "--namespace", namespace).code != 0
 
 
+@pytest.mark.one_process("memory is each process's own")
 def test_a_feed_says_how_it_is_served(
-    server: Server, client: winnow.Winnow, namespace: str
+    server: Serving, client: winnow.Winnow, namespace: str
 ) -> None:
     store(client, [own(namespace, number, f"Story {number}") for number in range(5)])
     refreshed = server.run("feed", "refresh", "--namespace", namespace)
@@ -89,7 +92,7 @@ def publish(socket: Path, category: str, number: int, **fields: str) -> None:
 
 
 def test_a_published_redis_is_imported_and_compared(
-    server: Server, client: winnow.Winnow, namespace: str, redis_socket: Path, tmp_path: Path
+    server: Serving, client: winnow.Winnow, namespace: str, redis_socket: Path, tmp_path: Path
 ) -> None:
     for number in range(30):
         publish(redis_socket, "ai" if number % 2 else "energy", number)
@@ -106,10 +109,10 @@ def test_a_published_redis_is_imported_and_compared(
     assert not state.exists()
     again = server.run(*arguments)
     assert "0 created, 0 updated, 30 there already" in again.out
-    feed = client.newsfeed.articles(namespace=namespace, category_id="ai")
-    assert [each.id for each in feed] == [
-        f"naver_{number}" for number in range(29, -1, -1) if number % 2 or number == 0
-    ]
+    ai = [number for number in range(29, -1, -1) if number % 2 or number == 0]
+    await_feed(client, namespace, [f"naver_{number}" for number in ai], "ai")
+    shown = client.newsfeed.articles(namespace=namespace, category_id="ai")
+    assert [each.id for each in shown] == [f"naver_{number}" for number in ai]
     moved = client.newsfeed.get_article("naver_4", namespace=namespace)
     assert moved.publish_time.ToMilliseconds() == (NOW + 4) * 1000 + 7
     # A run that was ended goes on after the id in its state.

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
-from pipeline import article, decision, item, put
-from winnow_process import ENVIRONMENT, ROOT, Finished, Server, run_winnow
+from eventually import eventually
+from pipeline import article, await_feed, decision, item, put, put_in_turn
+from winnow_process import (
+    ENVIRONMENT,
+    LIMIT_SECONDS,
+    ROOT,
+    Finished,
+    Server,
+    Serving,
+    run_winnow,
+)
 
 import winnow
 
@@ -27,7 +35,7 @@ SERVICES = {
 }
 
 
-def grpcurl(server: Server, *arguments: str, flags: tuple[str, ...] = ("-plaintext",)) -> Finished:
+def grpcurl(server: Serving, *arguments: str, flags: tuple[str, ...] = ("-plaintext",)) -> Finished:
     options = [each for each in arguments if each.startswith("-")]
     rest = list(arguments[len(options) * 2 :]) if options else list(arguments)
     values = list(arguments[: len(arguments) - len(rest)])
@@ -37,36 +45,39 @@ def grpcurl(server: Server, *arguments: str, flags: tuple[str, ...] = ("-plainte
         capture_output=True,
         text=True,
         env=ENVIRONMENT,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
         check=False,
     )
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
-def test_grpcurl_lists_describes_and_calls(
-    server: Server, client: winnow.Winnow, namespace: str
-) -> None:
-    listed = set(grpcurl(server, "list").out.split())
+@pytest.mark.one_process("reflection and health tell what their process serves")
+def test_grpcurl_lists_services_and_their_health(single: Server) -> None:
+    listed = set(grpcurl(single, "list").out.split())
     assert listed >= SERVICES | {"grpc.health.v1.Health", "grpc.channelz.v1.Channelz"}
+    assert "rpc Check" in grpcurl(single, "describe", "grpc.health.v1.Health").out
+    request = '{"service": "winnow.dedup.v1.DedupService"}'
+    assert grpcurl(single, "-d", request, "grpc.health.v1.Health/Check").json() == {
+        "status": "SERVING"
+    }
+
+
+def test_grpcurl_describes_and_calls(
+    server: Serving, client: winnow.Winnow, namespace: str
+) -> None:
     methods = grpcurl(server, "list", "winnow.dedup.v1.DedupService").out
     assert "winnow.dedup.v1.DedupService.CompareDocuments" in methods
     described = grpcurl(server, "describe", "winnow.collector.v1.Item").out
     assert "string canonical_url = 6;" in described
-    assert "rpc Check" in grpcurl(server, "describe", "grpc.health.v1.Health").out
-    request = '{"service": "winnow.dedup.v1.DedupService"}'
-    assert grpcurl(server, "-d", request, "grpc.health.v1.Health/Check").json() == {
-        "status": "SERVING"
-    }
-
     (stored,) = put(client, [item(namespace, 1)])
-    article(client, stored)
+    await_feed(client, namespace, [stored.id])
     request = json.dumps({"namespace": namespace, "page_size": 1})
     called = grpcurl(server, "-d", request, "winnow.newsfeed.v1.NewsFeedService/ListArticles")
     assert called.code == 0, called.err
     assert called.json()["articles"][0]["id"] == stored.id
 
 
-def test_grpcurl_shows_what_is_wrong(server: Server) -> None:
+def test_grpcurl_shows_what_is_wrong(server: Serving) -> None:
     done = grpcurl(server, "-d", '{"id": "x"}', "winnow.collector.v1.CollectorService/GetItem")
     assert done.code != 0
     for expected in ("InvalidArgument", "INVALID_FIELD", "winnow", "BadRequest"):
@@ -88,6 +99,7 @@ def health(client: winnow.Winnow, service: str) -> str:
     return names.get(answer) or f"{answer!r}"
 
 
+@pytest.mark.one_process("health is each process's own: Envoy asks for it, and routes nobody to it")
 def test_health_is_told_per_service(client: winnow.Winnow) -> None:
     assert {health(client, service) for service in ["", *SERVICES]} == {"SERVING"}
     with pytest.raises(grpc.RpcError) as raised:
@@ -97,14 +109,12 @@ def test_health_is_told_per_service(client: winnow.Winnow) -> None:
 
 
 def test_metrics_count_calls_and_never_name_texts(
-    server: Server, client: winnow.Winnow, namespace: str
+    server: Serving, client: winnow.Winnow, namespace: str
 ) -> None:
     title = "Secretive headline that no metric may carry"
     (stored,) = put(client, [item(namespace, 2, title=title)])
     article(client, stored)
-    with urllib.request.urlopen(server.metrics, timeout=60) as response:
-        assert response.status == 200
-        text = response.read().decode()
+    text = server.scrape()
     assert "# TYPE winnow_rpc_" in text
     assert "CollectorService/BatchPutItems" in text
     assert 'pool="' in text
@@ -114,7 +124,7 @@ def test_metrics_count_calls_and_never_name_texts(
 
 
 def test_logs_are_json_with_request_ids_and_without_texts(
-    server: Server, client: winnow.Winnow, namespace: str
+    server: Serving, client: winnow.Winnow, namespace: str
 ) -> None:
     title = "Confidential headline that no log line may carry"
     (stored,) = put(client, [item(namespace, 3, title=title)])
@@ -155,6 +165,7 @@ def guarded(
     ).start()
 
 
+@pytest.mark.one_process("a certificate and a token of its own")
 def test_tls_and_tokens_let_in_who_has_them(
     guarded: Server, certificate: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -190,15 +201,15 @@ def test_tls_and_tokens_let_in_who_has_them(
 
 
 def test_operators_verbs_read_what_is_there(
-    server: Server, client: winnow.Winnow, namespace: str
+    server: Serving, client: winnow.Winnow, namespace: str
 ) -> None:
     title = "Repair café fixes its ten-thousandth toaster today"
     first = item(namespace, 10, title=title, channel="quay")
     again = item(namespace, 11, title=title, channel="ledger", hours=1)
     for each in (first, again):  # within the window of now
         each.ClearField("arrival_time")
-    original, repeat = put(client, [first, again])
-    article(client, original)
+    original, repeat = put_in_turn(client, [first, again])
+    await_feed(client, namespace, [original.id])
     decision(client, repeat)
     scope = ("--namespace", namespace)
 
@@ -219,8 +230,8 @@ def test_operators_verbs_read_what_is_there(
     assert (newest.code, title in newest.out) == (0, True)
     compared = server.run("dedup", "compare", title, f"[단독] {title}", *scope)
     assert compared.out.startswith("duplicate:")
-    checked = server.run("dedup", "check", title, "--channel", "third", *scope)
-    assert original.id in checked.out
+    check = ("dedup", "check", title, "--channel", "third", *scope)
+    eventually(lambda: original.id in server.run(*check).out, "the story is known")
     missing = server.run("collect", "get", "019c1f2e-0000-7000-8000-000000000000")
     assert (missing.code, "does not exist" in missing.err) == (1, True)
     wrong = server.run("collect", "get", "nonsense")
@@ -230,10 +241,10 @@ def test_operators_verbs_read_what_is_there(
 
 
 def test_a_steered_terminal_is_not_to_be_had(
-    server: Server, client: winnow.Winnow, namespace: str
+    server: Serving, client: winnow.Winnow, namespace: str
 ) -> None:
     (stored,) = put(client, [item(namespace, 12, title="before \x1b[2J after")])
-    article(client, stored)
+    await_feed(client, namespace, [stored.id])
     shown = server.run("feed", "list", "--namespace", namespace)
     assert "\x1b" not in shown.out
     assert "after" in shown.out

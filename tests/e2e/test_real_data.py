@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from eventually import eventually
-from winnow_process import ROOT, Server
+from winnow_process import ROOT, Serving
 
 DATA = Path(os.environ.get("WINNOW_DATA", ROOT.parent / "shared" / "data"))
 STREAM = DATA / "news" / "stream-2026-02a.jsonl.gz"
@@ -17,7 +17,7 @@ LINES = 2000
 
 
 @pytest.mark.skipif(not STREAM.is_file(), reason="WINNOW_DATA holds no news: not run")
-def test_real_news_goes_in_and_the_books_add_up(server: Server, namespace: str) -> None:
+def test_real_news_goes_in_and_the_books_add_up(server: Serving, namespace: str) -> None:
     with gzip.open(STREAM, "rb") as stream:
         text = b"".join(itertools.islice(stream, LINES))
     done = server.run("import", "-", "--namespace", namespace, "--json", stdin=text, seconds=300)
@@ -37,9 +37,9 @@ def test_real_news_goes_in_and_the_books_add_up(server: Server, namespace: str) 
             """Every item is in exactly one place: the feed, a citation, or merged by address."""
             articles = list(client.newsfeed.articles(namespace=namespace, page_size=100))
             cited = sum(each.citation_count for each in articles)
-            return bool(len(articles) <= report["accepted"] and cited == report["duplicates"])
+            merged = report["accepted"] - len(articles)
+            return bool(0 <= merged < 20 and cited == report["duplicates"])  # by address: few
 
         eventually(settled, "every citation is counted", seconds=120)
         articles = list(client.newsfeed.articles(namespace=namespace, page_size=100))
         assert {each.id for each in articles} <= items
-        assert report["accepted"] - len(articles) < 20  # merged by address: few

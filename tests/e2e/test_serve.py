@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from eventually import eventually
 from pipeline import article, decision, item, put
-from postgres_admin import Database, socket_folder
 from winnow_process import BINARY, Server, children_of, postmaster_pid, run_winnow
 
 import winnow
+
+pytestmark = pytest.mark.one_process("starts and ends of a process")
 
 
 def start_and_fail(server: Server, *arguments: str | Path) -> tuple[int, str]:
@@ -26,9 +27,9 @@ def start_and_fail(server: Server, *arguments: str | Path) -> tuple[int, str]:
     return done.code, done.err
 
 
-def test_it_says_in_one_line_what_serves_where(server: Server) -> None:
-    assert (server.folder / "out").read_text().count("\n") == 1
-    assert str(server.data_dir) in server.store
+def test_it_says_in_one_line_what_serves_where(single: Server) -> None:
+    assert (single.folder / "out").read_text().count("\n") == 1
+    assert str(single.data_dir) in single.store
 
 
 def test_after_kill_9_it_starts_again_with_everything_acknowledged(
@@ -101,10 +102,9 @@ def test_a_signal_ends_it_while_it_makes_its_postgresql(
 
 
 def test_a_signal_ends_serve_and_migrate_while_they_wait_for_the_lock_of_migrations(
-    make_server: Callable[..., Server], server: Server, namespace: str
+    make_server: Callable[..., Server], single: Server, namespace: str
 ) -> None:
-    database = Database(socket_folder(server), namespace.replace("-", "_"))
-    database.create()
+    database = single.database().sibling(namespace.replace("-", "_"))
     own = make_server(config={"postgres": {"url": database.url, "migrate_on_start": True}})
     waits = (
         "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database"
@@ -159,12 +159,12 @@ def test_any_number_of_signals_ends_it_in_order(make_server: Callable[..., Serve
     assert server.wait() == 0, server.log
 
 
-def test_a_taken_port_is_told(make_server: Callable[..., Server], server: Server) -> None:
+def test_a_taken_port_is_told(make_server: Callable[..., Server], single: Server) -> None:
     other = make_server()
-    code, error = start_and_fail(other, "--listen", server.address)
+    code, error = start_and_fail(other, "--listen", single.address)
     assert code == 2
     assert "listen" in error
-    assert server.address in error
+    assert single.address in error
     assert "use" in error
 
 
@@ -181,12 +181,12 @@ def test_a_taken_metrics_port_is_told(make_server: Callable[..., Server]) -> Non
 
 
 def test_a_data_directory_in_use_is_told(
-    make_server: Callable[..., Server], server: Server
+    make_server: Callable[..., Server], single: Server
 ) -> None:
     other = make_server()
-    code, error = start_and_fail(other, "--data-dir", server.data_dir)
+    code, error = start_and_fail(other, "--data-dir", single.data_dir)
     assert code == 1
-    assert str(server.data_dir) in error
+    assert str(single.data_dir) in error
     assert "another" in error.lower() or "in use" in error.lower()
 
 

@@ -1,93 +1,36 @@
-"""The suite of the pipeline once more, over processes of one target each; what only they can show.
-
-The tests of test_pipeline and test_bad_input are collected here a second time, with this module's
-server and client: two processes of each target, PostgreSQL, RabbitMQ and Envoy.
-"""
+"""What only processes of one target each can show; the rest of the suite runs over them too."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import pytest
-import test_bad_input
-import test_pipeline
 import yaml
 from eventually import eventually
 from pipeline import article, decision, feed, item, put, unalike_title
-from split_world import REPLICAS, TARGETS, Split
-from winnow_process import ROOT, Server, run_winnow
+from split_world import REPLICAS, TARGETS, Split, is_called, looks_at
+from winnow_process import LIMIT_SECONDS, ROOT, Server, metric
 
 import winnow
 
-for _suite in (test_pipeline, test_bad_input):
-    globals().update(
-        {name: test for name, test in vars(_suite).items() if name.startswith("test_")}
-    )
-
-
-def is_called(server: Server) -> bool:
-    return server.metric("winnow_rpc_requests_total") > 0
-
-
-@pytest.fixture(scope="module")
-def split() -> Iterator[Split]:
-    world = Split()
-    try:
-        yield world.start()
-    finally:
-        world.close()
-
-
-@pytest.fixture(scope="module")
-def client(split: Split) -> Iterator[winnow.Winnow]:
-    with split.connect() as connected:
-        yield connected
-
 
 def test_split_each_process_has_one_target(split: Split) -> None:
-    for target in TARGETS:
-        assert len(split.servers[target]) == REPLICAS
-        for server in split.servers[target]:
+    assert len(TARGETS) == len(split.servers)
+    for target, servers in split.servers.items():
+        assert len(servers) == REPLICAS
+        for server in servers:
             with server.connect(retry=winnow.NO_RETRY) as direct:
-                if target == "newsfeed":
-                    direct.newsfeed.list_articles()
-                else:
-                    with pytest.raises(winnow.Unimplemented):
-                        direct.newsfeed.list_articles()
-
-
-def test_split_commands_work_through_the_mesh(
-    split: Split, client: winnow.Winnow, namespace: str
-) -> None:
-    samples = str(ROOT / "samples" / "items-ko-en.jsonl")
-    where = ("--address", split.address, "--namespace", namespace)
-    state = {"XDG_STATE_HOME": str(split.folder)}
-    done = run_winnow("import", samples, *where, "--json", environment=state)
-    assert done.code == 0, done.err
-    report = done.json()
-    decided = report["accepted"] + report["duplicates"]
-    assert report["lines"] == report["already_present"] + decided
-    # Of two reports that two processes decide at once either may be the first, but each story is
-    # shown, once: an item that comes back after the window is merged into its article.
-    items = {each.id: each for each in client.collector.items(namespace=namespace)}
-    unique = [
-        each
-        for each in items.values()
-        if decision(client, each).verdict == winnow.Verdict.VERDICT_UNIQUE
-    ]
-    assert len(unique) == report["accepted"]
-    stories = sorted({each.canonical_url for each in unique})
-    eventually(
-        lambda: sorted(items[each.id].canonical_url for each in feed(client, namespace)) == stories,
-        "every accepted item is shown",
-    )
-    dead = run_winnow("events", "list", "--address", split.address)
-    assert dead.out == "no dead letters\n", dead.err
+                for service, look in looks_at(direct).items():
+                    if service == target:
+                        look()
+                    else:
+                        with pytest.raises(winnow.Unimplemented):
+                            look()
 
 
 def test_split_a_peer_that_does_not_answer_is_told_and_waited_for(
@@ -98,26 +41,27 @@ def test_split_a_peer_that_does_not_answer_is_told_and_waited_for(
     assert split.envoy is not None
 
     def held() -> float:
-        return sum(each.metric("winnow_events_held") for each in split.servers["dedup"])
+        return sum(metric(each, "winnow_events_held") for each in split.servers["dedup"])
 
-    assert held() == 0
+    eventually(lambda: held() == 0, "nothing of earlier tests is held up")
     split.envoy.close()
     try:
         with split.servers["collector"][0].connect() as direct:
             (stored,) = put(direct, [item(namespace, 9001)])
-        eventually(lambda: held() == 1, "a dedup process tells that it is held up")
+        eventually(lambda: held() >= 1, "a dedup process tells that it is held up")
         logs = "".join(each.log for each in split.servers["dedup"])
         assert '"msg":"events are held up"' in logs
     finally:
         split.envoy.start()
-        eventually(split.serves, "Envoy is back", unless=split.envoy.why_not)
+        split.await_serving()
     assert decision(client, stored).verdict == winnow.Verdict.VERDICT_UNIQUE
     article(client, stored)
     eventually(lambda: held() == 0, "it tells that it goes on")
 
 
 class Load:
-    """A collector and a reader that never stop, as clients with their usual retries."""
+    """A collector and a reader of every target that never stop, as clients with their usual
+    retries."""
 
     def __init__(self, split: Split, namespace: str) -> None:
         self.stored: list[winnow.StoredItem] = []
@@ -134,11 +78,11 @@ class Load:
 
     def _guard(self, work: Any) -> None:
         try:
-            with self._split.connect() as client:
+            with winnow.connect(self._split.address, timeout=LIMIT_SECONDS) as client:
                 while not self._ending.is_set():
                     work(client)
         except (winnow.WinnowError, AssertionError) as error:
-            self.failures.append(f"{work.__name__}: {error}")
+            self.failures.append(f"{work.__name__}: {error!r} {error}")
 
     def _put(self, client: winnow.Winnow) -> None:
         number = 10_000 + 3 * len(self.stored)
@@ -148,13 +92,22 @@ class Load:
             self.stored.append(result)
 
     def _read(self, client: winnow.Winnow) -> None:
-        client.newsfeed.list_articles(namespace=self._namespace)
-        next(client.collector.items(namespace=self._namespace), None)
-        client.dedup.check_document(
-            winnow.Document(namespace=self._namespace, channel="c", title="Is it still there")
-        )
+        for look in looks_at(client).values():
+            look()
         list(client.events.dead_letters())
         self.reads += 1
+
+    def goes_on(self) -> None:
+        """Returns when it has gone round once more, or failed."""
+        stored, reads = len(self.stored), self.reads
+        eventually(
+            lambda: self.failures or (len(self.stored) > stored and self.reads > reads + 1),
+            "the load goes on",
+        )
+
+    def reaches(self, servers: Sequence[Server]) -> bool:
+        """Whether it has called each of these, or failed."""
+        return bool(self.failures) or all(map(is_called, servers))
 
     def end(self) -> None:
         self._ending.set()
@@ -167,18 +120,13 @@ def test_split_rolling_restarts_under_load_fail_no_call_and_lose_nothing(
 ) -> None:
     load = Load(split, namespace)
     try:
-        for target, server in split.named():
-            done = (len(load.stored), load.reads)
-            split.restart(server)
-            if target in ("collector", "dedup", "newsfeed"):  # those that the load calls
-                # As a rolling update does: the next goes when this one is served by again.
-                eventually(partial(is_called, server), f"Envoy calls the {target} again")
-            eventually(
-                lambda done=done: (  # type: ignore[misc]
-                    load.failures or (len(load.stored) > done[0] and load.reads > done[1])
-                ),
-                "the load goes on",
-            )
+        load.goes_on()
+        for replica in range(REPLICAS):
+            rolled = [servers[replica] for servers in split.servers.values()]
+            split.roll(rolled)
+            # As a rolling update does: the others go when these are served by again.
+            eventually(partial(load.reaches, rolled), "Envoy calls them again")
+            load.goes_on()
     finally:
         load.end()
     assert load.failures == []
@@ -213,17 +161,16 @@ def test_split_kills_of_the_broker_and_of_processes_lose_nothing_and_double_noth
         server.kill()
     split.broker.start()
     for server in killed:
-        server.arguments = [*server.arguments[:2], "--listen", server.address]
-        server.start()
+        server.launch()
+    for server in killed:
+        server.await_ready()
 
-    def counted() -> tuple[int, int]:
+    def whole() -> list[winnow.Article] | None:
         articles = feed(client, namespace)
-        return len(articles), sum(each.citation_count for each in articles)
+        cited = sum(each.citation_count for each in articles)
+        return articles if (len(articles), cited) == (stories, reports) else None
 
-    eventually(
-        lambda: counted() == (stories, reports), "each story is there once, cited as often as told"
-    )
-    shown = feed(client, namespace)
+    shown = eventually(whole, "each story is there once, cited as often as told")
     listed = [
         each.document_id
         for cited in shown

@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 from eventually import eventually
 from pipeline import article, item, put
-from postgres_admin import Database, socket_folder
+from postgres_admin import Database
 from winnow_process import Server, children_of, postmaster_pid, run_winnow
 
 import winnow
 
+pytestmark = pytest.mark.one_process("stores of its own, which are broken")
+
 
 @pytest.fixture
-def database(server: Server, namespace: str) -> Iterator[Database]:
-    """An empty database on the PostgreSQL of the suite's server, as an administrator gives one."""
-    made = Database(socket_folder(server), namespace.replace("-", "_"))
-    made.create()
+def database(single: Server, namespace: str) -> Iterator[Database]:
+    """An empty database on the PostgreSQL of the suite's server."""
+    made = single.database().sibling(namespace.replace("-", "_"))
     yield made
     made.drop()
 

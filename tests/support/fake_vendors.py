@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -59,6 +60,30 @@ class FakeVendors:
     def url(self, path: str) -> str:
         return f"http://{self.address}{path}"
 
+    def collector_config(self, folder: Path) -> dict[str, Any]:
+        """Settings of a collector that knows these vendors; its keys are files of the folder."""
+        for name in ("id", "secret", "key"):
+            (folder / name).write_text(f"the-{name}\n")
+        return {
+            "lease": "2s",
+            "allow": [self.address],
+            "credentials": [
+                {
+                    "name": "naver",
+                    "vendor": "naver",
+                    "id_file": str(folder / "id"),
+                    "key_file": str(folder / "secret"),
+                    "base_url": self.url("/naver"),
+                },
+                {
+                    "name": "newsdata",
+                    "vendor": "newsdata",
+                    "key_file": str(folder / "key"),
+                    "base_url": self.url("/newsdata"),
+                },
+            ],
+        }
+
     def serve(self, handler: BaseHTTPRequestHandler) -> None:
         parts = urlsplit(handler.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
@@ -66,12 +91,12 @@ class FakeVendors:
         if parts.path == "/naver":
             names = ("X-Naver-Client-Id", "X-Naver-Client-Secret")
             self.keys.add(tuple(handler.headers.get(name) for name in names))
-            self.gate.wait(60)
+            self.gate.wait(600)
             body, kind = json.dumps(self.naver(query)), "text/plain"
         elif parts.path == "/newsdata":
             self.keys.add((handler.headers.get("X-ACCESS-KEY"),))
             if "page" in query:
-                self.gate.wait(60)
+                self.gate.wait(600)
             body, kind = json.dumps(self.newsdata(query)), "application/json"
         elif parts.path == "/feed":
             body, kind = self.feed(), "application/rss+xml"

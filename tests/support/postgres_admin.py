@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow_process import Server
-
 USER = "winnow"
-
-
-def socket_folder(server: Server) -> Path:
-    """Where the private PostgreSQL of a running server listens."""
-    (file,) = server.data_dir.rglob("postmaster.pid")
-    return Path(file.read_text().splitlines()[4])
 
 
 @dataclass
 class Database:
+    """One, on the PostgreSQL that listens in the folder `sockets`."""
+
     sockets: Path
     name: str
 
     @property
     def url(self) -> str:
         return f"postgres://{USER}@/{self.name}?host={self.sockets}"
+
+    def sibling(self, name: str) -> Database:
+        """An empty database on the same PostgreSQL, as an administrator gives one."""
+        made = Database(self.sockets, name)
+        made.create()
+        return made
 
     def create(self) -> None:
         Database(self.sockets, "postgres").run(f'CREATE DATABASE "{self.name}"')
@@ -56,7 +56,7 @@ class Database:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -67,11 +67,9 @@ class Postgres:
         return None if code is None else f"it ended with {code}:\n{log.read_text()}"
 
     def new_database(self, name: str) -> Database:
-        made = Database(self.folder, name)
-        made.create()
-        return made
+        return Database(self.folder, "postgres").sibling(name)
 
     def close(self) -> None:
         self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=180)
         shutil.rmtree(self.folder, ignore_errors=True)

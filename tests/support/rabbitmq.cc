@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -26,24 +27,37 @@ constexpr std::chrono::seconds kStartTime{90};
 
 [[noreturn]] void Fail(const std::string& what) { throw std::runtime_error("RabbitMQ: " + what); }
 
-// Ports that were free a moment ago. All are held until the last is known, so that they differ.
+constexpr int kLowestPort = 10'000;
+constexpr int kPortTries = 10'000;
+
+// Below the range of which the kernel gives ports to anybody, also as the near end of a connection:
+// RabbitMQ comes back on its port after a kill.
+int RandomPort() {
+  int ephemeral = 0;
+  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> ephemeral;
+  if (ephemeral <= kLowestPort) Fail("all ports are ephemeral");
+  static std::random_device random;
+  return std::uniform_int_distribution<int>(kLowestPort, ephemeral - 1)(random);
+}
+
+// Ports on which nobody listens. All are held until the last is known, so that they differ.
 std::vector<int> FreePorts(size_t count) {
   std::vector<int> sockets;
   std::vector<int> ports;
-  for (size_t i = 0; i < count; ++i) {
+  for (int i = 0; i < kPortTries && ports.size() < count; ++i) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int port = RandomPort();
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(fd, generic, size) != 0 || ::getsockname(fd, generic, &size) != 0) {
-      Fail("no free port");
-    }
+    address.sin_port = htons(static_cast<uint16_t>(port));
     sockets.push_back(fd);
-    ports.push_back(ntohs(address.sin_port));
+    if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
+      ports.push_back(port);
+    }
   }
   for (const int fd : sockets) ::close(fd);
+  if (ports.size() < count) Fail("no free port");
   return ports;
 }
 

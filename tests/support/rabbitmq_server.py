@@ -11,25 +11,17 @@ import subprocess
 from typing import Any
 
 from eventually import eventually
+from ports import reserve_port
 from winnow_process import world_folder
 
 PROGRAMS = "/usr/lib/rabbitmq/bin"
 COOKIE = "winnowtests"
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago. All are held until the last is known."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
-
-
 class RabbitMq:
     def __init__(self) -> None:
         self.folder = world_folder("rabbitmq")
-        self.port, distribution, names = free_ports(3)
+        self.port = reserve_port()
         (self.folder / "rabbitmq.conf").write_text(
             f"listeners.tcp.1 = 127.0.0.1:{self.port}\ndisk_free_limit.absolute = 50MB\n"
             "log.console = true\nlog.file = false\n"
@@ -48,8 +40,8 @@ class RabbitMq:
             "RABBITMQ_LOG_BASE": folder,
             "RABBITMQ_PID_FILE": f"{folder}/pid",
             "RABBITMQ_CONF_ENV_FILE": "/dev/null",
-            "RABBITMQ_DIST_PORT": str(distribution),
-            "ERL_EPMD_PORT": str(names),
+            "RABBITMQ_DIST_PORT": str(reserve_port()),
+            "ERL_EPMD_PORT": str(reserve_port()),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": f"+S 1:1 +sbwt none -setcookie {COOKIE}"
             " -kernel inet_dist_use_interface {127,0,0,1}",
@@ -68,7 +60,7 @@ class RabbitMq:
                 env=self._environment,
                 start_new_session=True,
             )
-        eventually(self._takes_connections, "RabbitMQ is ready", seconds=120, unless=self._why_not)
+        eventually(self._takes_connections, "RabbitMQ is ready", seconds=300, unless=self._why_not)
 
     def _takes_connections(self) -> bool:
         try:
@@ -99,7 +91,7 @@ class RabbitMq:
             capture_output=True,
             text=True,
             env=self._environment,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stderr + done.stdout
@@ -120,7 +112,7 @@ class RabbitMq:
     def close(self) -> None:
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(timeout=60)
+            self._process.wait(timeout=180)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -4,22 +4,42 @@ PostgreSQL and one RabbitMQ, with Envoy in front."""
 from __future__ import annotations
 
 import shutil
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from envoy_proxy import Envoy
 from eventually import eventually
+from ports import reserve_port
+from postgres_admin import Database
 from postgres_server import Postgres
-from rabbitmq_server import RabbitMq, free_ports
-from winnow_process import Server, new_server, run_winnow, world_folder
+from rabbitmq_server import RabbitMq
+from winnow_process import (
+    Finished,
+    Server,
+    connect,
+    metric,
+    new_server,
+    run_against,
+    run_winnow,
+    world_folder,
+)
 
 import winnow
 
 TARGETS = ("collector", "dedup", "newsfeed", "classification", "polling")
 REPLICAS = 2
+# Time for Envoy to hear of a stop, as the chart gives.
+DRAIN_DELAY = "3s"
 
 
 class Split:
-    def __init__(self) -> None:
+    """Serves as a Server does, and may be taken apart."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        """With settings beside those that make the world."""
+        self._settings = config
         self.folder = world_folder("split")
         self.servers: dict[str, list[Server]] = {target: [] for target in TARGETS}
         self.envoy: Envoy | None = None
@@ -28,11 +48,11 @@ class Split:
 
     def start(self) -> Split:
         self.broker = RabbitMq()
-        self.database = self.postgres.new_database("split")
-        port = free_ports(1)[0]
+        self._database = self.postgres.new_database("split")
+        port = reserve_port()
         self.config = {
             "postgres": {
-                "url": self.database.url,
+                "url": self._database.url,
                 "read_connections": 2,
                 "write_connections": 2,
             },
@@ -40,11 +60,10 @@ class Split:
                 "url": self.broker.url,
                 "password_file": self.broker.password_file,
             },
-            # Time for Envoy to hear of a stop, as the chart gives: gRPC answers CANCELLED to calls
-            # that it meets on their way when it shuts down.
-            "calls": {"drain_delay": "1s"},
+            "calls": {"drain_delay": DRAIN_DELAY},
             # Through the mesh, as everybody else.
             "peers": {"collector": f"127.0.0.1:{port}"},
+            **self._settings,
         }
         for target in TARGETS:
             for _ in range(REPLICAS):
@@ -59,7 +78,7 @@ class Split:
             target: [each.address for each in servers] for target, servers in self.servers.items()
         }
         self.envoy = Envoy(self.folder, addresses, port)
-        eventually(self.serves, "Envoy routes to Winnow", unless=self.envoy.why_not)
+        self.await_serving()
         return self
 
     def _migrate(self) -> None:
@@ -81,25 +100,46 @@ class Split:
         assert self.envoy is not None
         return self.envoy.address
 
-    def connect(self, **options: Any) -> winnow.Winnow:
-        return winnow.connect(self.address, timeout=60.0, **options)
+    @property
+    def log(self) -> str:
+        return "".join(each.log for each in self.all())
 
-    def serves(self) -> bool:
-        """Whether Envoy has a healthy process of every target of the pipeline."""
+    def connect(self, **options: Any) -> winnow.Winnow:
+        return connect(self.address, **options)
+
+    def run(self, *arguments: str | Path, **options: Any) -> Finished:
+        return run_against(self, *arguments, **options)
+
+    def scrape(self) -> str:
+        return "".join(each.scrape() for each in self.all())
+
+    def database(self) -> Database:
+        return self._database
+
+    def await_serving(self) -> None:
+        """Until Envoy has a healthy process of every target."""
+        assert self.envoy is not None
+        eventually(self._serves, "Envoy routes to Winnow", unless=self.envoy.why_not)
+
+    def _serves(self) -> bool:
         try:
-            with winnow.connect(self.address, timeout=5, retry=winnow.NO_RETRY) as client:
-                client.newsfeed.list_articles()
-                next(client.collector.items(), None)
-                client.dedup.check_document(winnow.Document(channel="c", title="Is anybody there"))
+            with winnow.connect(self.address, timeout=30, retry=winnow.NO_RETRY) as client:
+                for look in looks_at(client).values():
+                    look()
             return True
         except winnow.WinnowError:
             return False
 
-    def restart(self, server: Server) -> None:
-        """In order, on the port that it had: as a rolling update does, one after the other."""
-        assert server.stop() == 0, server.log
-        server.arguments = [*server.arguments[:2], "--listen", server.address]
-        server.start()
+    def roll(self, servers: Sequence[Server]) -> None:
+        """Stops these in order and starts them again, as a rolling update does with one of each."""
+        for server in servers:
+            server.signal(signal.SIGTERM)
+        for server in servers:
+            assert server.wait() == 0, server.log
+        for server in servers:
+            server.launch()
+        for server in servers:
+            server.await_ready()
 
     def close(self) -> None:
         if self.envoy is not None:
@@ -110,3 +150,19 @@ class Split:
             self.broker.close()
         self.postgres.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def looks_at(client: winnow.Winnow) -> dict[str, Callable[[], object]]:
+    """A call of each target that changes nothing."""
+    document = winnow.Document(channel="c", title="Is anybody there")
+    return {
+        "collector": lambda: client.collector.list_items(page_size=1),
+        "dedup": lambda: client.dedup.check_document(document),
+        "newsfeed": lambda: client.newsfeed.list_articles(page_size=1),
+        "classification": lambda: client.classification.get_policy(),
+        "polling": lambda: client.polling.get_stats("stt"),
+    }
+
+
+def is_called(server: Server) -> bool:
+    return metric(server, "winnow_rpc_requests_total") > 0

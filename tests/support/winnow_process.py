@@ -13,9 +13,11 @@ import tempfile
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from eventually import eventually
+from ports import reserve_address
+from postgres_admin import Database
 
 import winnow
 
@@ -26,6 +28,10 @@ READY = re.compile(
     r"winnow: serving (?P<targets>.*) at (?P<address>\S+:\d+)"
     r"(; metrics at (?P<metrics>http://\S+/metrics))?; (?P<store>.*)\n"
 )
+# Of a call or a command; as generous as eventually() is.
+LIMIT_SECONDS = 180.0
+# Of tests that take servers down: whatever the time is that one needs to come back.
+PATIENT = winnow.RetryPolicy(attempts=100_000, max_delay=0.5)
 # Nothing of the surroundings may decide a test: no proxies, no other server's address.
 ENVIRONMENT = {
     name: value
@@ -57,7 +63,7 @@ def run_winnow(
     *arguments: str | Path,
     stdin: bytes | None = None,
     environment: dict[str, str] | None = None,
-    seconds: float = 120,
+    seconds: float = LIMIT_SECONDS,
 ) -> Finished:
     done = subprocess.run(
         [str(BINARY), *map(str, arguments)],
@@ -71,15 +77,52 @@ def run_winnow(
     return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+class Serving(Protocol):
+    """What a test of the API needs to know of whatever serves it: one process, or many."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def log(self) -> str:
+        """All that was logged."""
+
+    def connect(self, **options: Any) -> winnow.Winnow: ...
+
+    def run(self, *arguments: str | Path, **options: Any) -> Finished:
+        """A command against it, with a state directory of its own."""
+
+    def scrape(self) -> str:
+        """All metrics."""
+
+    def database(self) -> Database: ...
+
+
+def metric(serving: Serving, name: str, label: str = "") -> float:
+    """The sum of a metric over its labels, or over those that contain `label`."""
+    lines = serving.scrape().splitlines()
+    samples = [line for line in lines if line.startswith((f"{name} ", f"{name}{{"))]
+    return sum(float(line.rpartition(" ")[2]) for line in samples if label in line)
+
+
+def run_against(serving: Serving, *arguments: str | Path, **options: Any) -> Finished:
+    environment = {"XDG_STATE_HOME": str(serving.folder / "state")}
+    environment["WINNOW_ADDRESS"] = serving.address
+    return run_winnow(*arguments, environment=environment, **options)
+
+
 @dataclass
 class Server:
-    """`winnow serve` on free ports, with a data directory of its own that outlives restarts."""
+    """`winnow serve` with a port and a data directory of its own, both kept over restarts."""
 
     folder: Path
     config: dict[str, Any] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
-    address: str = ""
+    address: str = field(default_factory=reserve_address)
     metrics: str = ""
     store: str = ""
     # Signals that the process inherits as ignored, as a script's background job does.
@@ -98,7 +141,7 @@ class Server:
         config = {"metrics": {"listen": "127.0.0.1:0"}, **self.config}
         (self.folder / "config.json").write_text(json.dumps(config))
         base = [str(BINARY), "serve", "--config", str(self.folder / "config.json")]
-        return [*base, "--data-dir", str(self.data_dir), "--listen", "127.0.0.1:0", *self.arguments]
+        return [*base, "--data-dir", str(self.data_dir), "--listen", self.address, *self.arguments]
 
     def launch(self) -> None:
         """Starts the process and does not wait for it to be ready."""
@@ -120,7 +163,7 @@ class Server:
 
     def await_ready(self) -> Server:
         found = eventually(self._ready, "the server is ready", unless=self._why_not)
-        self.address = found["address"]
+        assert found["address"] == self.address
         self.metrics = found["metrics"] or ""
         self.store = found["store"]
         return self
@@ -133,12 +176,15 @@ class Server:
         code = self.process.poll()
         return None if code is None else f"it ended with {code}:\n{self.log}"
 
-    def metric(self, name: str) -> float:
-        """The sum of a metric over its labels, as a scrape shows it now."""
-        with urllib.request.urlopen(self.metrics, timeout=60) as response:
-            lines = response.read().decode().splitlines()
-        samples = [line for line in lines if line.startswith((f"{name} ", f"{name}{{"))]
-        return sum(float(line.rpartition(" ")[2]) for line in samples)
+    def scrape(self) -> str:
+        with urllib.request.urlopen(self.metrics, timeout=LIMIT_SECONDS) as response:
+            text: str = response.read().decode()
+            return text
+
+    def database(self) -> Database:
+        """That of its private PostgreSQL."""
+        (file,) = self.data_dir.rglob("postmaster.pid")
+        return Database(Path(file.read_text().splitlines()[4]), "winnow")
 
     def signal(self, number: signal.Signals) -> None:
         assert self.process is not None
@@ -147,7 +193,7 @@ class Server:
     def wait(self) -> int:
         """How it ended."""
         assert self.process is not None
-        code = self.process.wait(timeout=120)
+        code = self.process.wait(timeout=LIMIT_SECONDS)
         self.process = None
         return code
 
@@ -173,12 +219,15 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def connect(self, **options: Any) -> winnow.Winnow:
-        return winnow.connect(self.address, timeout=60.0, **options)
+        return connect(self.address, **options)
 
     def run(self, *arguments: str | Path, **options: Any) -> Finished:
-        """A command against this server, with a state directory of its own."""
-        environment = {"XDG_STATE_HOME": str(self.folder / "state"), "WINNOW_ADDRESS": self.address}
-        return run_winnow(*arguments, environment=environment, **options)
+        return run_against(self, *arguments, **options)
+
+
+def connect(address: str, **options: Any) -> winnow.Winnow:
+    """With all the time in the world, unless told otherwise."""
+    return winnow.connect(address, **{"timeout": LIMIT_SECONDS, "retry": PATIENT, **options})
 
 
 def new_server(purpose: str, **settings: Any) -> Server:
