@@ -8,6 +8,8 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 exec </dev/null
 REPEAT=(--repeat until-pass:3)
+# Where suites in Python keep which tests failed: only those run again.
+TRIES="$PWD/build/tries"
 times=()
 failed=()
 reruns=()
@@ -25,13 +27,16 @@ phase() {
 note_reruns() {
   local suite
   while read -r suite; do reruns+=("$1: $suite"); done < <(suites_run_again "$1")
+  [ ! -e "$TRIES/again" ] || while read -r suite; do reruns+=("$suite"); done <"$TRIES/again"
 }
 
 build_all() { build release all; }
 
 suites() {
   local status=0
-  run_suites release "${REPEAT[@]}" || status=$?
+  rm -rf "$TRIES"
+  mkdir -p "$TRIES"
+  WINNOW_SUITE_TRIES="$TRIES" run_suites release "${REPEAT[@]}" || status=$?
   note_reruns release
   return "$status"
 }
@@ -40,7 +45,7 @@ summary() {
   printf '\n######## summary\n'
   printf '%s\n' "${times[@]}"
   if [ "${#reruns[@]}" -gt 0 ]; then
-    printf '\n!!!! a try failed and the suite was run again, a defect to mend:\n'
+    printf '\n!!!! a try failed and was run again, a defect to mend:\n'
     printf '!!!!   %s\n' "${reruns[@]}"
   fi
   [ "${#failed[@]}" -eq 0 ] || die "failed: ${failed[*]}"
