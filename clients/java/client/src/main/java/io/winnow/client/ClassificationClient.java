@@ -21,6 +21,7 @@ import io.winnow.classification.v1.CreateAppealRequest;
 import io.winnow.classification.v1.CreateAppealResponse;
 import io.winnow.classification.v1.DeleteVideoRequest;
 import io.winnow.classification.v1.DeleteVideoResponse;
+import io.winnow.classification.v1.ExportClassificationsRequest;
 import io.winnow.classification.v1.GetAppealRequest;
 import io.winnow.classification.v1.GetAppealResponse;
 import io.winnow.classification.v1.GetClassificationRequest;
@@ -31,6 +32,9 @@ import io.winnow.classification.v1.GetRunRequest;
 import io.winnow.classification.v1.GetRunResponse;
 import io.winnow.classification.v1.ImportCommentsRequest;
 import io.winnow.classification.v1.ImportCommentsResponse;
+import io.winnow.classification.v1.IngestVerdictsRequest;
+import io.winnow.classification.v1.IngestVerdictsResponse;
+import io.winnow.classification.v1.IngestedVerdicts;
 import io.winnow.classification.v1.ListAppealsRequest;
 import io.winnow.classification.v1.ListAppealsResponse;
 import io.winnow.classification.v1.ListAuditEntriesRequest;
@@ -57,7 +61,14 @@ import io.winnow.classification.v1.UndoOverrideRequest;
 import io.winnow.classification.v1.UndoOverrideResponse;
 import io.winnow.classification.v1.UpdatePolicyRequest;
 import io.winnow.classification.v1.UpdatePolicyResponse;
+import io.winnow.classification.v1.WatchClassificationsRequest;
+import io.winnow.classification.v1.WatchClassificationsResponse;
+import io.winnow.classification.v1.WatchRunRequest;
+import io.winnow.classification.v1.WatchRunResponse;
+import java.util.Iterator;
 import java.util.UUID;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 
 /** ClassificationService: every comment gets exactly one verdict. */
 public final class ClassificationClient {
@@ -231,6 +242,40 @@ public final class ClassificationClient {
     return connection.call(ClassificationServiceGrpc.getUpdatePolicyMethod(), named);
   }
 
+  /**
+   * Delivers an agent's verdicts, message by message, and tells {@code answered} what became of
+   * each, in order: an answer means durable. Goes on over a lost connection.
+   */
+  public void ingestVerdicts(
+      Iterator<IngestVerdictsRequest> messages,
+      BiConsumer<IngestVerdictsRequest, Result<IngestedVerdicts>> answered) {
+    Ingest.run(
+        connection,
+        ClassificationServiceGrpc.getIngestVerdictsMethod(),
+        messages,
+        Function.identity(),
+        (message, response) -> answered.accept(message, result(response)));
+  }
+
+  /** A run at each change of it; the last is it as it ended or paused. */
+  public Iterator<WatchRunResponse> watchRun(WatchRunRequest request) {
+    return connection.watch(ClassificationServiceGrpc.getWatchRunMethod(), request);
+  }
+
+  /**
+   * What changes the verdicts that readers see. The first answer has a token and maybe no event.
+   * After an exception go on with the last answer's token.
+   */
+  public Iterator<WatchClassificationsResponse> watchClassifications(
+      WatchClassificationsRequest request) {
+    return connection.watch(ClassificationServiceGrpc.getWatchClassificationsMethod(), request);
+  }
+
+  /** A video's verdicts as lines of JSON, all of one run, to the last comment. */
+  public Iterator<String> exportClassifications(ExportClassificationsRequest request) {
+    return new ExportedLines(connection, request);
+  }
+
   /** The comments of a status, from the first (or the request's page token) to the last. */
   public Pages<Classification> classifications(ListClassificationsRequest request) {
     return new Pages<>(
@@ -249,6 +294,12 @@ public final class ClassificationClient {
           var page = listAppeals(request.toBuilder().setPageToken(token).build());
           return new Pages.Page<>(page.getAppealsList(), page.getNextPageToken());
         });
+  }
+
+  private static Result<IngestedVerdicts> result(IngestVerdictsResponse response) {
+    return response.hasError()
+        ? new Result.Failed<>(WinnowException.from(response.getError()))
+        : new Result.Ok<>(response.getIngested());
   }
 
   private static String newId() {
