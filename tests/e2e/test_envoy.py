@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+import yaml
 from envoy_proxy import Envoy
 from eventually import eventually
 from google.protobuf import json_format
@@ -220,6 +222,24 @@ def test_reflection_answers_through_envoy(envoy: Envoy) -> None:
         check=True,
     )
     assert "winnow.newsfeed.v1.NewsFeedService" in done.stdout
+
+
+@pytest.mark.one_process("reads files")
+def test_what_clients_call_once_is_not_tried_again_by_the_mesh() -> None:
+    sources = (ROOT / "clients" / "java" / "client" / "src" / "main").rglob("*Client.java")
+    once = r"callOnce\(\s*\w+Grpc\.get(\w+)Method"
+    called_once = {name for each in sources for name in re.findall(once, each.read_text())}
+    config = yaml.safe_load((ROOT / "docs" / "mesh" / "envoy.yaml").read_text())
+    listener = config["static_resources"]["listeners"][0]
+    manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    (host,) = manager["route_config"]["virtual_hosts"]
+    policies = {
+        route["match"]["path"].rsplit("/", 1)[1]: route["route"]["retry_policy"]["retry_on"]
+        for route in host["routes"]
+        if "retry_policy" in route["route"]
+    }
+    assert policies.keys() == called_once != set()
+    assert set(policies.values()) == {"connect-failure,refused-stream"}
 
 
 def test_an_unknown_service_is_not_routed(envoy: Envoy) -> None:

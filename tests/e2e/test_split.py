@@ -141,6 +141,17 @@ def test_split_rolling_restarts_under_load_fail_no_call_and_lose_nothing(
     assert list(client.events.dead_letters()) == []
 
 
+def test_split_a_killed_process_is_noticed_by_nobody(split: Split) -> None:
+    """Envoy tries again at the other one; these clients themselves try once."""
+    with split.connect(retry=winnow.NO_RETRY) as client:
+        for target, look in looks_at(client).items():
+            killed = split.servers[target][1]
+            killed.kill()
+            for _ in range(5 * REPLICAS):
+                look()
+            killed.start()
+
+
 def test_split_kills_of_the_broker_and_of_processes_lose_nothing_and_double_nothing(
     split: Split, client: winnow.Winnow, namespace: str
 ) -> None:

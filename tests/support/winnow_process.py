@@ -146,7 +146,8 @@ class Server:
     def launch(self) -> None:
         """Starts the process and does not wait for it to be ready."""
         # Should this suite be killed, the kernel ends the server.
-        prefix = ["setpriv", "--pdeathsig", "TERM", "env"]
+        # Whatever this suite inherited as ignored (nohup, a background job) is not handed on.
+        prefix = ["setpriv", "--pdeathsig", "TERM", "env", "--default-signal"]
         prefix += [f"--ignore-signal={each.name.removeprefix('SIG')}" for each in self.ignored]
         with (self.folder / "out").open("wb") as out, (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
