@@ -59,7 +59,7 @@ def test_what_was_repeated_is_listed_counted_and_watched(
     stats = client.dedup.get_stats(namespace=namespace)
     assert (stats.document_count, stats.duplicate_count) == (9, 6)
     assert stats.similarities[19].similarity_from == 0.95
-    assert stats.server.mean_decide_time.ToNanoseconds() > 0
+    assert stats.server.HasField("mean_decide_time")
 
 
 def test_people_say_what_is_wrong_once(client: winnow.Winnow, namespace: str) -> None:
