@@ -1,7 +1,8 @@
 """A scroll through everything that goes wrong meanwhile, against an oracle.
 
-The server has a Redis. While one reader scrolls from the newest article to the oldest, articles
-come, change, go and move, Redis is flushed and killed, and the server is killed and started again.
+The server has a Redis. While one reader scrolls from the newest article to the oldest, 200 articles
+come a second, others change, go and move, Redis is flushed and killed, and the server is killed and
+started again.
 What was there when the scroll began and stayed is shown exactly once; what was deleted at most
 once; what came later not at all, but in the newer feed. WINNOW_SCROLL_ARTICLES sizes it (4,000; a
 million for the soak), WINNOW_CHAOS_SEED is what the rest is drawn from.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +27,9 @@ ARTICLES = int(os.environ.get("WINNOW_SCROLL_ARTICLES", "4000"))
 SEED = int(os.environ.get("WINNOW_CHAOS_SEED", "20260201"))
 NAMESPACE = "default"  # the one that is projected
 PAGE = 100
+ARRIVALS_A_SECOND = 200
+LEAST_ARRIVALS = 5  # at once
+MOST_ARRIVALS = 500
 START = 1_700_000_000
 # How many real items share a time, of stream-2026-02a: most one, some many.
 TIES = [1] * 60 + [2] * 18 + [3] * 9 + [5] * 6 + [10] * 4 + [37] * 2 + [75]
@@ -98,21 +103,21 @@ class World:
         self.touched: set[str] = set()  # deleted, brought back or moved since the scroll began
         self.came: set[str] = set()
         self._next = number
+        self._span = seconds
 
     def articles(self) -> Iterator[winnow.Article]:
         for number, seconds in self.seconds.items():
             yield own(number, seconds, "left" if number % 2 else "right")
 
-    def disturb(self, client: winnow.Winnow) -> None:
+    def disturb(self, client: winnow.Winnow, count: int) -> None:
         feed = client.newsfeed
-        span = max(self.seconds.values())
         arrivals = []
-        for _ in range(5):
-            arrivals.append(own(self._next, self.chance.randrange(span), "left"))
+        for _ in range(count):
+            arrivals.append(own(self._next, self.chance.randrange(self._span), "left"))
             self.came.add(arrivals[-1].id)
             self._next += 1
         store(client, arrivals)
-        gone, edited, moved = self.chance.sample(sorted(self.seconds), 3)
+        gone, edited, moved = self.chance.sample(range(len(self.seconds)), 3)
         feed.delete_article(f"n{gone}")
         if self.chance.random() < 0.5:
             feed.undelete_article(f"n{gone}")
@@ -180,6 +185,7 @@ def test_a_scroll_shows_each_article_once_whatever_happens(
         seen: list[str] = []
         token = newer = ""
         page_number = 0
+        began = time.monotonic()
         while True:
             page = client.newsfeed.list_articles(page_size=PAGE, page_token=token)
             newer = newer or page.newer_token
@@ -189,8 +195,9 @@ def test_a_scroll_shows_each_article_once_whatever_happens(
                 break
             assert len(page.articles) == PAGE, "short before the end"
             page_number += 1
-            if page_number % max(1, pages // 25) == 0:
-                world.disturb(client)
+            due = int((time.monotonic() - began) * ARRIVALS_A_SECOND) - len(world.came)
+            if due >= LEAST_ARRIVALS or page_number % max(1, pages // 25) == 0:
+                world.disturb(client, min(max(due, LEAST_ARRIVALS), MOST_ARRIVALS))
             if page_number in harm:
                 harm[page_number]()
         later = [each.id for each in client.newsfeed.articles(page_size=PAGE, page_token=newer)]

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from eventually import eventually
 from pipeline import await_feed
 from winnow_process import Serving
 
@@ -64,6 +65,10 @@ def test_a_feed_says_how_it_is_served(
     status = client.newsfeed.feed_status(namespace=namespace)
     assert (status.memory.cached_count, status.memory.whole) == (5, True)
     assert not status.HasField("projection")
+    eventually(
+        lambda: client.newsfeed.feed_status(namespace=namespace).store.index.complete or None,
+        "all articles are indexed",
+    )
     printed = server.run("feed", "status", "--namespace", namespace)
     assert "5 articles, the whole feed" in printed.out
     assert server.run("feed", "status", "--category", "nowhere").code != 0
@@ -73,6 +78,21 @@ def test_a_feed_says_how_it_is_served(
     assert [(each.key, each.article_count) for each in stats] == [("own", 5)]
     by_category = server.run("feed", "stats", "--namespace", namespace)
     assert by_category.out.split() == ["5", "uncategorized"]
+
+
+def test_an_edit_of_what_is_no_more_undoes_nobody_elses(
+    client: winnow.Winnow, namespace: str
+) -> None:
+    store(client, [own(namespace, 1, "First")])
+    read = client.newsfeed.get_article("own-1", namespace=namespace)
+    read.title = "Second"
+    store(client, [read])
+    store(client, [read])  # a retry
+    read.title = "Third"
+    (refused,) = client.newsfeed.batch_upsert_articles([read])
+    assert isinstance(refused, winnow.Aborted)
+    assert refused.reason == "STALE_ETAG"
+    assert client.newsfeed.get_article("own-1", namespace=namespace).title == "Second"
 
 
 def redis(socket: Path, *command: str) -> str:

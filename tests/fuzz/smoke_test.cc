@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -12,8 +13,13 @@
 namespace winnow::fuzz {
 namespace {
 
-constexpr int kInputs = 4'000;
 constexpr size_t kMaxSize = 400;
+
+// Of each target; WINNOW_FUZZ_INPUTS asks for more.
+int CountInputs() {
+  const char* sized = std::getenv("WINNOW_FUZZ_INPUTS");
+  return sized != nullptr ? std::atoi(sized) : 4'000;
+}
 
 class Inputs {
  public:
@@ -74,7 +80,7 @@ TEST_P(FuzzSmoke, EveryInputIsTaken) {
   target.run("");
   for (const std::string_view seed : target.seeds) target.run(seed);
   Inputs inputs(target);
-  for (int i = 0; i < kInputs; ++i) target.run(inputs.Next());
+  for (int left = CountInputs(); left > 0; --left) target.run(inputs.Next());
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, FuzzSmoke,
