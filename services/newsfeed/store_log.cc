@@ -7,6 +7,8 @@ namespace {
 
 // Changes that stay readable for whoever follows the log; a follower further behind reloads.
 constexpr int64_t kKeptChanges = 1'000'000;
+// What is beyond goes when a transaction passes a multiple of this.
+constexpr int64_t kPruneEvery = 1'000;
 
 constexpr pg::Statement kAppend{
     "newsfeed.append_changes",
@@ -73,7 +75,10 @@ LogReceipt AppendChanges(pg::LogSession& log, std::span<const Change> changes) {
     left_feeds.Add(left.ToString());
   }
   log.session().Execute(kAppend, first, namespaces, ids, kinds, left_feeds);
-  log.session().Execute(kPrune, first - kKeptChanges);
+  const int64_t last = first + std::ssize(changes) - 1;
+  if ((first - 1) / kPruneEvery != last / kPruneEvery) {
+    log.session().Execute(kPrune, first - kKeptChanges);
+  }
   Refresh(log, changes);
   return {first, changes[0].ns, changes[0].id};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "services/newsfeed/categories.h"
 #include "services/newsfeed/convert.h"
@@ -57,14 +58,27 @@ std::vector<FeedEvent> ReadEvents(pg::Session& session, const std::string& ns,
   return events;
 }
 
-bool Send(const FeedQuery& query, const std::vector<FeedEvent>& events, int64_t cursor,
-          const std::string& epoch, const WatchHub::Subscriber& subscriber) {
+// What one event is to all who ask the same and know as much: (feed and filter, position, entered,
+// history) -> made once, however many watch.
+using Made = std::map<std::tuple<uint64_t, int64_t, bool, std::string>, v1::WatchArticlesResponse>;
+
+bool Send(const WatchHub::Watch& watch, const std::vector<FeedEvent>& events, Made& made) {
   for (const FeedEvent& event : events) {
-    if (event.seq <= cursor) continue;
-    if (event.article != nullptr && !Passes(query.filter, event.key, *event.article)) continue;
-    if (!subscriber.Send(ToProto(query, event, cursor, epoch))) return false;
+    if (event.seq <= watch.cursor) continue;
+    const bool is_there = event.article != nullptr;
+    if (is_there && !Passes(watch.query.filter, event.key, *event.article)) continue;
+    const bool entered = is_there && event.entered_at > watch.cursor;
+    const auto [at, is_new] = made.try_emplace({watch.hash, event.seq, entered, watch.epoch});
+    if (is_new) at->second = ToProto(watch.query, event, watch.cursor, watch.epoch);
+    if (!watch.subscriber.Send(at->second)) return false;
   }
-  return !subscriber.Ended();
+  return !watch.subscriber.Ended();
+}
+
+WatchHub::Watch MakeWatch(const FeedQuery& query, WatchHub::Subscriber subscriber, int64_t cursor,
+                          const std::string& epoch) {
+  const uint64_t hash = HashFeed(query.ns, query.category, query.filter);
+  return {query, hash, std::move(subscriber), cursor, cursor, epoch};
 }
 
 }  // namespace
@@ -77,15 +91,16 @@ WatchHub::WatchHub(Metrics& metrics)
 void WatchHub::Add(const FeedQuery& query, Subscriber subscriber, int64_t cursor,
                    const std::string& epoch) {
   watches_[FeedName(query.ns, query.category)].push_back(
-      {query, std::move(subscriber), cursor, cursor, epoch});
+      MakeWatch(query, std::move(subscriber), cursor, epoch));
   DropEnded();
 }
 
 bool WatchHub::Tell(pg::Session& session, const FeedQuery& query,
                     const std::vector<LoggedChange>& changes, int64_t cursor,
                     const std::string& epoch, const Subscriber& subscriber) {
-  return Send(query, ReadEvents(session, query.ns, FeedName(query.ns, query.category), changes),
-              cursor, epoch, subscriber);
+  Made made;
+  return Send(MakeWatch(query, subscriber, cursor, epoch),
+              ReadEvents(session, query.ns, FeedName(query.ns, query.category), changes), made);
 }
 
 void WatchHub::Publish(pg::Session& session, const std::vector<LoggedChange>& changes,
@@ -94,8 +109,9 @@ void WatchHub::Publish(pg::Session& session, const std::vector<LoggedChange>& ch
     if (watches.empty()) continue;
     const std::vector<FeedEvent> events =
         ReadEvents(session, watches.front().query.ns, feed, changes);
+    Made made;
     for (Watch& watch : watches) {
-      const bool told = Send(watch.query, events, watch.cursor, watch.epoch, watch.subscriber);
+      const bool told = Send(watch, events, made);
       watch.cursor = std::max(watch.cursor, until);
       if (!events.empty()) watch.marked = watch.cursor;
       if (told) MarkProgress(watch, watch.cursor);

@@ -21,6 +21,14 @@ namespace winnow::newsfeed {
 class WatchHub {
  public:
   using Subscriber = rpc::Subscriber<v1::WatchArticlesResponse>;
+  struct Watch {
+    FeedQuery query;
+    uint64_t hash = 0;  // of feed and filter
+    Subscriber subscriber;
+    int64_t cursor = 0;  // told everything up to here
+    int64_t marked = 0;  // the last position whose token was sent
+    std::string epoch;
+  };
 
   explicit WatchHub(Metrics& metrics);
 
@@ -41,13 +49,6 @@ class WatchHub {
                    const std::string& epoch, const Subscriber& subscriber);
 
  private:
-  struct Watch {
-    FeedQuery query;
-    Subscriber subscriber;
-    int64_t cursor = 0;  // told everything up to here
-    int64_t marked = 0;  // the last position whose token was sent
-    std::string epoch;
-  };
   using Watches = std::map<std::string, std::list<Watch>, std::less<>>;  // by feed
   static void MarkProgress(Watch& watch, int64_t until);
   void DropEnded();

@@ -141,6 +141,16 @@ TEST_F(ArticleStore, WritesNoArticleRowForAReplay) {
   EXPECT_EQ(Count("SELECT count(*) FROM newsfeed.last_seen"), 50);
 }
 
+TEST_F(ArticleStore, DropsOldChangesFromTheLogNowAndThen) {
+  UpsertOne(Make("a"));
+  Execute("UPDATE newsfeed.log_streams SET head = 1001997");
+  UpsertOne(Make("b"));
+  EXPECT_EQ(Count("SELECT count(*) FROM newsfeed.feed_log"), 2);
+  Upsert({Make("c"), Make("d")});  // up to 1,002,000
+  EXPECT_EQ(Count("SELECT count(*) FROM newsfeed.feed_log"), 3);
+  EXPECT_EQ(Count("SELECT min(seq) FROM newsfeed.feed_log"), 1'001'998);
+}
+
 TEST_F(ArticleStore, FindsAMergedArticleByEitherId) {
   v1::Article second = Make("second");
   second.set_url("http://www.news.example/first?utm_source=rss#top");
