@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <stop_token>
+#include <thread>
 
 #include "services/platform/grpc/error_exit.h"
 #include "tests/support/echo_server.h"
@@ -148,6 +150,34 @@ TEST(Drain, GivesUpAtItsTimeoutAndCutsWhatIsLeft) {
   EXPECT_FALSE(server.server().Drain(In(std::chrono::milliseconds(50))));
   server.server().Shutdown();
   EXPECT_FALSE(in_flight.get().ok());
+}
+
+// Clients try UNAVAILABLE again; CANCELLED would be their own doing.
+TEST(Drain, TellsNobodyThatACallWasCancelled) {
+  for (int round = 0; round < 20; ++round) {
+    EchoServer server;
+    std::atomic<bool> done = false;
+    std::atomic<int> answered = 0;
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i) {
+      callers.emplace_back([&, channel = server.NewTcpChannel()] {
+        const auto stub = echo::EchoService::NewStub(channel);
+        while (!done) {
+          echo::SayResponse response;
+          grpc::ClientContext context;
+          const grpc::Status status = stub->Say(&context, {}, &response);
+          EXPECT_TRUE(status.ok() || status.error_code() == grpc::UNAVAILABLE)
+              << status.error_code() << " " << status.error_message();
+          if (status.ok()) ++answered;
+        }
+      });
+    }
+    ASSERT_TRUE(Eventually([&] { return answered > 20; }));
+    EXPECT_TRUE(EndCalls(server));
+    server.server().Shutdown();
+    done = true;
+    for (std::thread& caller : callers) caller.join();
+  }
 }
 
 TEST(Drain, KeepsServingDuringItsDelayUnlessHurried) {

@@ -95,6 +95,8 @@ CallRecord::CallRecord(Runtime& runtime, const Method& method, grpc::CallbackSer
 
 CallRecord::~CallRecord() {
   if (!ended_) End(Cancelled("the call ended before it was answered"));
+  // Not before its answer is on its way: a drain that sees the last one end may cut connections.
+  if (from_outside_) runtime_.outside_calls().End();
 }
 
 Status CallRecord::Admit() {
@@ -162,7 +164,6 @@ grpc::Status CallRecord::End(const Status& status) {
   }
   stats_.End(code, took);
   Log(status, code, took);
-  if (from_outside_) runtime_.outside_calls().End();
   return visible;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "services/platform/grpc/bind_error.h"
+#include "services/platform/grpc/cut_connections.h"
 #include "services/platform/grpc/grpc_log.h"
 #include "services/platform/grpc/limits.h"
 #include "services/platform/grpc/tls.h"
@@ -132,6 +133,7 @@ bool Server::Drain(Deadline deadline) {
 void Server::Shutdown() {
   if (health_) health_->EndServing();
   if (!server_) return;
+  if (port_ > 0) CutConnections(port_);
   server_->Shutdown(std::chrono::system_clock::now() + options_.cut_after);
   health_.reset();
   server_.reset();
