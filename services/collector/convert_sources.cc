@@ -231,17 +231,22 @@ StatusOr<KeyPage> ReadKeyPage(uint8_t kind, const std::string& filter, int page_
   return page;
 }
 
-std::string ToWatchToken(const std::string& source_id, int64_t position) {
-  return PageTokenWriter(kWatchToken, Hash64(source_id)).Add(position).Finish();
+std::string ToWatchToken(const std::string& source_id, const RunsHead& reached) {
+  return PageTokenWriter(kWatchToken, Hash64(source_id))
+      .Add(reached.position)
+      .Add(std::string_view(reached.epoch))
+      .Finish();
 }
 
-StatusOr<int64_t> ReadWatchToken(const std::string& source_id, const std::string& token) {
+StatusOr<RunsHead> ReadWatchToken(const std::string& source_id, const std::string& token) {
   WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader,
                           PageTokenReader::Parse(token, kWatchToken, Hash64(source_id)));
-  WINNOW_ASSIGN_OR_RETURN(const int64_t position, reader.ReadNumber());
+  RunsHead reached;
+  WINNOW_ASSIGN_OR_RETURN(reached.position, reader.ReadNumber());
+  WINNOW_ASSIGN_OR_RETURN(reached.epoch, reader.ReadText());
   WINNOW_RETURN_IF_ERROR(reader.Finish());
-  if (position < 0) return InvalidPageToken("it is malformed");
-  return position;
+  if (reached.position < 0) return InvalidPageToken("it is malformed");
+  return reached;
 }
 
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key) {

@@ -34,8 +34,8 @@ StatusOr<KeyPage> ReadKeyPage(uint8_t kind, const std::string& filter, int page_
                               const std::string& page_token);
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key);
 // A watch's place among the runs.
-std::string ToWatchToken(const std::string& source_id, int64_t position);
-StatusOr<int64_t> ReadWatchToken(const std::string& source_id, const std::string& token);
+std::string ToWatchToken(const std::string& source_id, const RunsHead& reached);
+StatusOr<RunsHead> ReadWatchToken(const std::string& source_id, const std::string& token);
 inline constexpr uint8_t kSourcesToken = 2;
 inline constexpr uint8_t kRunsToken = 3;
 inline constexpr uint8_t kWatchToken = 4;

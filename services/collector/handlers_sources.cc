@@ -175,16 +175,18 @@ Status SourceHandlers::WatchRuns(const rpc::CallContext& call, const v1::WatchRu
   if (!source.empty() && !IsSlug(source)) {
     return InvalidField("source_id", "is no id of a source");
   }
-  int64_t position = 0;
-  if (request.resume_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(position, parts_.sources.LastPosition(call.deadline));
-  } else {
-    WINNOW_ASSIGN_OR_RETURN(position, ReadWatchToken(source, request.resume_token()));
+  WINNOW_ASSIGN_OR_RETURN(RunsHead from, parts_.sources.ReadHead(call.deadline));
+  if (!request.resume_token().empty()) {
+    WINNOW_ASSIGN_OR_RETURN(const RunsHead reached, ReadWatchToken(source, request.resume_token()));
+    if (!reached.epoch.empty() && reached.epoch != from.epoch) {
+      return InvalidPageToken("it is of a history that the database no longer has: begin anew");
+    }
+    from.position = reached.position;
   }
   v1::WatchRunsResponse begin;
-  begin.set_resume_token(ToWatchToken(source, position));
-  if (subscriber.Send(std::move(begin))) parts_.watches.Add(source, position, subscriber);
-  return OkStatus();
+  begin.set_resume_token(ToWatchToken(source, from));
+  if (!subscriber.Send(std::move(begin))) return OkStatus();
+  return parts_.watches.Add(source, std::move(from), subscriber);
 }
 
 StatusOr<v1::GetQuotaResponse> SourceHandlers::GetQuota(const rpc::CallContext& call,

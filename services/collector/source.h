@@ -81,4 +81,11 @@ struct Run {
   int64_t position = 0;  // among all runs, once it has one
 };
 
+// Where the history of runs ends. In another epoch, as of a restored database, no position holds;
+// there is none before the first run.
+struct RunsHead {
+  int64_t position = 0;
+  std::string epoch;
+};
+
 }  // namespace winnow::collector

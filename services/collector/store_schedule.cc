@@ -90,9 +90,8 @@ constexpr pg::Statement kAfter{"collector.runs_after",
                                ", position FROM collector.runs WHERE position > $1::bigint"
                                " ORDER BY position LIMIT $2::integer"};
 
-constexpr pg::Statement kLast{
-    "collector.last_position",
-    "SELECT coalesce((SELECT head FROM collector.log_streams WHERE stream = 'runs'), 0)"};
+constexpr pg::Statement kHead{
+    "collector.read_head", "SELECT head, epoch FROM collector.log_streams WHERE stream = 'runs'"};
 
 constexpr pg::Statement kKinds{
     "collector.read_kinds",
@@ -184,9 +183,11 @@ StatusOr<std::vector<Run>> SourceStore::RunsAfter(Deadline deadline, int64_t pos
   });
 }
 
-StatusOr<int64_t> SourceStore::LastPosition(Deadline deadline) {
-  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
-    return session.Execute(kLast)[0][0].as<int64_t>();
+StatusOr<RunsHead> SourceStore::ReadHead(Deadline deadline) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<RunsHead> {
+    const pqxx::result rows = session.Execute(kHead);
+    if (rows.empty()) return RunsHead();
+    return RunsHead{rows[0][0].as<int64_t>(), rows[0][1].as<std::string>()};
   });
 }
 

@@ -59,7 +59,7 @@ class SourceStore {
   StatusOr<std::vector<Run>> ListRuns(Deadline deadline, const RunQuery& query);
   // Runs with a position after this one, in its order.
   StatusOr<std::vector<Run>> RunsAfter(Deadline deadline, int64_t position, int limit);
-  StatusOr<int64_t> LastPosition(Deadline deadline);
+  StatusOr<RunsHead> ReadHead(Deadline deadline);
 
   // Whether this process, `holder`, is the one that runs sources; if so, the database's time.
   StatusOr<std::optional<Time>> TakeLease(Deadline deadline, const std::string& holder,

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::chrono::seconds kReadTime{10};
 constexpr int kPage = 200;
+constexpr size_t kMostWatchers = 200;
+constexpr std::chrono::milliseconds kRetryAfter{1000};
 
 }  // namespace
 
@@ -33,13 +35,16 @@ void RunWatches::Stop() {
   added_.clear();
 }
 
-void RunWatches::Add(const std::string& source_id, int64_t position, Subscriber subscriber) {
+Status RunWatches::Add(const std::string& source_id, RunsHead reached, Subscriber subscriber) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    added_.push_back({source_id, position, std::move(subscriber)});
+    if (stopping_) return OkStatus();  // the binder ends it
+    if (count_ >= kMostWatchers) return Overloaded("watches of runs", kRetryAfter);
+    ++count_;
+    added_.push_back({source_id, std::move(reached), std::move(subscriber)});
   }
   changed_.notify_all();
+  return OkStatus();
 }
 
 void RunWatches::Loop() {
@@ -57,7 +62,12 @@ void RunWatches::Loop() {
       std::move(added_.begin(), added_.end(), std::back_inserter(watches));
       added_.clear();
     }
+    const size_t before = watches.size();
     watches.remove_if([this](Watch& watch) { return !Advance(watch); });
+    {
+      const std::lock_guard lock(mutex_);
+      count_ -= before - watches.size();
+    }
     watchers_.Set(static_cast<double>(watches.size()));
   }
 }
@@ -66,17 +76,23 @@ bool RunWatches::Advance(Watch& watch) {
   if (watch.subscriber.Ended()) return false;
   if (!watch.subscriber.Idle()) return true;  // it has not read the page before
   const auto runs =
-      store_.RunsAfter(std::chrono::steady_clock::now() + kReadTime, watch.position, kPage);
+      store_.RunsAfter(std::chrono::steady_clock::now() + kReadTime, watch.reached.position, kPage);
   if (!runs.ok()) {
     log::Warn("collector: watches wait for the store", {{"error", runs.status().ToString()}});
     return true;
   }
+  // The first run of all begins a history.
+  if (watch.reached.epoch.empty() && !runs->empty()) {
+    const auto head = store_.ReadHead(std::chrono::steady_clock::now() + kReadTime);
+    if (!head.ok()) return true;  // the next look tells
+    watch.reached.epoch = head->epoch;
+  }
   for (const Run& run : *runs) {
-    watch.position = run.position;
+    watch.reached.position = run.position;
     if (!watch.source_id.empty() && run.source_id != watch.source_id) continue;
     v1::WatchRunsResponse response;
     *response.mutable_run() = ToProto(run);
-    response.set_resume_token(ToWatchToken(watch.source_id, run.position));
+    response.set_resume_token(ToWatchToken(watch.source_id, watch.reached));
     if (!watch.subscriber.Send(std::move(response))) return false;
   }
   return true;

@@ -27,13 +27,13 @@ class RunWatches {
   void Start();
   // Drops the subscribers; the binder has ended those by then.
   void Stop();
-  // Sends what comes after `position`, of one source or of all.
-  void Add(const std::string& source_id, int64_t position, Subscriber subscriber);
+  // Sends what comes after `reached`, of one source or of all. RESOURCE_EXHAUSTED: too many watch.
+  Status Add(const std::string& source_id, RunsHead reached, Subscriber subscriber);
 
  private:
   struct Watch {
     std::string source_id;
-    int64_t position = 0;
+    RunsHead reached;
     Subscriber subscriber;
   };
   void Loop();
@@ -46,6 +46,7 @@ class RunWatches {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
+  size_t count_ = 0;
   std::vector<Watch> added_;
   std::thread thread_;
 };

@@ -60,7 +60,11 @@ TEST_F(CollectorRuns, EveryErrorOfNaverEndsTyped) {
   Start();
   const ErrorRow rows[] = {
       {400, "SE01", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {400, "SE02", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {400, "SE03", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {400, "SE04", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
       {400, "SE06", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {200, "SE06", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
       {404, "SE05", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
       {403, "", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
       {500, "SE99", v1::RUN_OUTCOME_UPSTREAM, v1::SOURCE_STATE_ACTIVE},
@@ -69,7 +73,7 @@ TEST_F(CollectorRuns, EveryErrorOfNaverEndsTyped) {
   };
   int number = 0;
   for (const ErrorRow& row : rows) {
-    const bool json = row.status != 200;
+    const bool json = row.code != std::string("no JSON");
     naver.Script(
         {row.status, json ? test::FakeNaver::Error(row.code, number % 2 == 1) : "<html>", {}, {}});
     const std::string id = "e" + std::to_string(number++);
@@ -85,6 +89,43 @@ TEST_F(CollectorRuns, EveryErrorOfNaverEndsTyped) {
   EXPECT_EQ(replica_->Runs("after", 1)[0].outcome(), v1::RUN_OUTCOME_AUTH);
   EXPECT_EQ(naver.server().requests().size(), asked);
   EXPECT_EQ(replica_->QuotaOf("naver").blocked_by(), v1::RUN_OUTCOME_AUTH);
+}
+
+TEST_F(CollectorRuns, EveryErrorOfNewsDataEndsTypedInBothShapes) {
+  test::FakeNewsData newsdata(1, 3);
+  AddCredential("newsdata", newsdata.server().Url("/api/1/latest"));
+  Start();
+  const ErrorRow rows[] = {
+      {401, "Unauthorized", v1::RUN_OUTCOME_AUTH, v1::SOURCE_STATE_ACTIVE},
+      {403, "AccessDeniedForPlan", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {409, "ParameterDuplicate", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {415, "UnsupportedMediaType", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {422, "UnprocessableEntity", v1::RUN_OUTCOME_BLOCKED, v1::SOURCE_STATE_BLOCKED},
+      {429, "TooManyRequests", v1::RUN_OUTCOME_RATE, v1::SOURCE_STATE_ACTIVE},
+      {500, "InternalServerError", v1::RUN_OUTCOME_UPSTREAM, v1::SOURCE_STATE_ACTIVE},
+      {200, "Unauthorized", v1::RUN_OUTCOME_AUTH, v1::SOURCE_STATE_ACTIVE},
+  };
+  int number = 0;
+  for (const ErrorRow& row : rows) {
+    const std::string code = row.code;
+    const std::string nested =
+        R"({"status":"error","results":{"message":"m","code":")" + code + "\"}}";
+    const std::string flat = R"({"status":"error","message":"m"})";
+    for (const std::string& body : {nested, flat}) {
+      if (row.status == 200 && body == flat) continue;  // says nothing of what is wrong
+      // What one row does to the ledger is not the next one's.
+      test::RunSql(replica_->platform().parts().writes, "DELETE FROM collector.quotas");
+      newsdata.Script({row.status, body, {}, {}});
+      v1::Source source;
+      source.set_id("e" + std::to_string(number++));
+      source.mutable_newsdata()->set_credential("newsdata");
+      replica_->Create(source);
+      const v1::Run run = replica_->Runs(source.id(), 1)[0];
+      EXPECT_EQ(run.outcome(), row.outcome) << row.status << body;
+      EXPECT_EQ(run.code(), body == flat ? "HTTP " + std::to_string(row.status) : code);
+      EXPECT_EQ(replica_->Get(source.id()).state(), row.state) << row.status << body;
+    }
+  }
 }
 
 TEST_F(CollectorRuns, TooManyASecondIsWaitedForAndTheDaysEndIsNot) {
@@ -237,10 +278,15 @@ TEST_F(CollectorRuns, AreWatchedOnceEachAndResumed) {
   EXPECT_NE(second, seen[0]);
   context.TryCancel();
   reader->Finish();
-  grpc::ClientContext bad;
-  const auto refused = open(bad, "x");
-  EXPECT_FALSE(refused->Read(&response));
-  EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  // One that is none, and one of a history that is gone.
+  test::RunSql(replica_->platform().parts().writes,
+               "UPDATE collector.log_streams SET epoch = 'of a restored database'");
+  for (const std::string& bad : {std::string("x"), token}) {
+    grpc::ClientContext other;
+    const auto refused = open(other, bad);
+    EXPECT_FALSE(refused->Read(&response));
+    EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
 }
 
 TEST_F(CollectorRuns, ACredentialThatIsNotConfiguredIsAnErrorOfTheRun) {
