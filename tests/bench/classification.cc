@@ -16,7 +16,6 @@
 #include "services/platform/json_reader.h"
 #include "services/platform/uuid.h"
 #include "tests/bench/measure.h"
-#include "tests/support/fake_clock.h"
 #include "tests/support/postgres.h"
 #include "tests/support/redis.h"
 #include "tests/support/test_platform.h"
@@ -172,7 +171,7 @@ double RunStream(v1::ClassificationService::Stub& stub,
   });
   v1::IngestVerdictsResponse answer;
   int64_t written = 0;
-  while (stream->Read(&answer)) written += answer.written();
+  while (stream->Read(&answer)) written += answer.ingested().written_count();
   writer.join();
   if (!stream->Finish().ok() || written != kCommitted) OrExit(Internal("verdicts were lost"));
   return kCommitted / Seconds(steady_clock::now() - begin);
