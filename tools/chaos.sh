@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./x chaos dedup|newsfeed|classification: the proofs that ctest runs small, at their full size.
+# ./x chaos dedup|newsfeed|classification|polling: the proofs that ctest runs small, at full size.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -23,11 +23,25 @@ case "$#:${1:-}" in
       build/release/bin/integration_classification --gtest_filter='*CountsHoldAfterRandom*'
     exit 0
     ;;
+  1:polling)
+    tools/install.sh --test
+    build release unit_polling integration_polling
+    step "chaos polling: the simulator, and each published defect put back"
+    WINNOW_SIM_STEPS="${WINNOW_SIM_STEPS:-10000000}" \
+      build/release/bin/unit_polling --gtest_filter='PollingSimulator.*:*PublishedDefect*'
+    step "chaos polling: PostgreSQL held to the machine"
+    WINNOW_POLLING_STEPS="${WINNOW_POLLING_STEPS:-25000}" \
+      build/release/bin/integration_polling --gtest_filter='Seeds/PollingPropertyTest*'
+    step "chaos polling: the same with kill -9 of PostgreSQL, again and again"
+    WINNOW_POLLING_KILL_STEPS="${WINNOW_POLLING_KILL_STEPS:-100000}" \
+      build/release/bin/integration_polling --gtest_filter='*PollingKillTest*'
+    exit 0
+    ;;
   1:newsfeed)
     select=feed_scroll
     export WINNOW_SCROLL_ARTICLES="${WINNOW_SCROLL_ARTICLES:-1000000}"
     ;;
-  *) usage_error "chaos takes nothing, dedup, newsfeed or classification, not '$*'" ;;
+  *) usage_error "chaos takes nothing, dedup, newsfeed, classification or polling, not '$*'" ;;
 esac
 tools/install.sh --test
 build release winnow

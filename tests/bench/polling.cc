@@ -9,9 +9,8 @@
 #include <thread>
 
 #include "services/platform/postgres/private_postgres.h"
-#include "services/polling/handlers.h"
 #include "services/polling/worker.h"
-#include "tests/bench/measure.h"
+#include "tests/bench/polling_parts.h"
 #include "tests/support/temp_dir.h"
 
 namespace winnow::polling {
@@ -39,49 +38,6 @@ constexpr pg::Statement kBareBeat{
     "UPDATE polling.jobs j SET ready_time = clock_timestamp() + interval '30 s' "
     "FROM unnest($1::text[], $2::bigint[]) AS u(id, token) WHERE j.kind = 'stt' AND j.id = u.id "
     "AND j.token = u.token AND j.phase = 2 RETURNING j.id"};
-
-struct Parts {
-  explicit Parts(const std::string& url)
-      : reads({.name = "read", .url = url}, metrics),
-        writes({.name = "write", .url = url}, metrics) {
-    OrExit(pg::Migrate(writes, StoreMigrations(), Soon()));
-  }
-  void Execute(const std::string& sql) {
-    OrExit(writes.Read(steady_clock::now() + std::chrono::minutes(10), [&](pg::Session& session) {
-      session.ExecuteText(sql);
-      return OkStatus();
-    }));
-  }
-  Metrics metrics;
-  pg::Pool reads, writes;
-  JobMetrics job_metrics{metrics};
-  Store store{reads, writes};
-  ClaimQueue claims{store};
-  JobWatch watch{store};
-  Handlers handlers{store, claims, watch, job_metrics, {}};
-};
-
-rpc::CallContext Call() { return rpc::BackgroundCall(std::chrono::seconds(60)); }
-
-// `due`: of all jobs, those that are due now; the others in an hour.
-void Fill(Parts& parts, int jobs, int due) {
-  parts.Execute("TRUNCATE polling.jobs, polling.job_events");
-  parts.Execute(
-      "INSERT INTO polling.jobs (kind, id, state, phase, payload, create_time, state_time, "
-      "ready_time, entered, progressed) SELECT 'stt', 'job-' || n, 'processing', 1, "
-      "convert_to(repeat('p', 200), 'UTF8'), now(), now(), now() + CASE WHEN n <= " +
-      std::to_string(due) +
-      " THEN interval '-1 s' ELSE interval '1 h' END, now(), now() FROM "
-      "generate_series(1, " +
-      std::to_string(jobs) + ") n");
-  parts.Execute("VACUUM ANALYZE polling.jobs");
-}
-
-void MakeDue(Parts& parts) {
-  parts.Execute(
-      "UPDATE polling.jobs SET phase = 1, owner = '', ready_time = now() - interval '1 s' "
-      "WHERE phase = 2");
-}
 
 double ClaimByHandler(Parts& parts) {
   v1::ClaimJobsRequest request;
@@ -158,11 +114,6 @@ void Compare(const char* what, Bare bare, Ours ours) {
   std::printf("%-22s %8.0f jobs/s, bare %8.0f: %.2fx; A/A %.2fx\n", what,
               kBatch * kCalls / Median(middle), kBatch * kCalls / floor, floor / Median(middle),
               floor / Median(after));
-}
-
-double P99Millis(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() * 99 / 100] * 1e3;
 }
 
 // Claims of one job each, until `done`, at least `least`.
