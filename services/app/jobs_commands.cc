@@ -31,6 +31,7 @@ int PrintEvent(const JobEvent& event) {
   std::cout << event.to_state();
   if (!event.owner().empty()) std::cout << " by " << Printable(event.owner());
   if (event.token() != 0) std::cout << ", token " << event.token();
+  if (!event.actor().empty()) std::cout << ", asked by " << Printable(event.actor());
   if (!event.note().empty()) std::cout << ": " << Printable(event.note());
   std::cout << '\n';
   return std::cout ? kOk : kFailed;

@@ -30,7 +30,7 @@ int RunKick(const JobsOptions& options) {
   request.set_note(options.note);
   return CallAndPrint(options, &JobsStub::KickJobs, request, [&](const KickJobsResponse& done) {
     if (options.json) return PrintJson(done);
-    std::cout << done.kicked() << " came back\n";
+    std::cout << done.kicked_count() << " came back\n";
     PrintIds(done.ids());
     return static_cast<int>(kOk);
   });
@@ -48,7 +48,7 @@ int RunPurge(const JobsOptions& options) {
   request.set_note(options.note);
   return CallAndPrint(options, &JobsStub::PurgeJobs, request, [&](const PurgeJobsResponse& done) {
     if (options.json) return PrintJson(done);
-    std::cout << done.count() << (done.is_dry_run() ? " would go\n" : " are gone\n");
+    std::cout << done.purged_count() << (done.dry_run() ? " would go\n" : " are gone\n");
     PrintIds(done.ids());
     return static_cast<int>(kOk);
   });
@@ -77,8 +77,8 @@ int RunPreview(const JobsOptions& options) {
   return CallAndPrint(
       options, &JobsStub::PreviewPolicy, request, [&](const PreviewPolicyResponse& preview) {
         if (options.json) return PrintJson(preview);
-        std::cout << "would sweep " << preview.would_sweep() << " now ("
-                  << preview.would_sweep_unchanged() << " by the rules in force)\n";
+        std::cout << "would sweep " << preview.would_sweep_count() << " now ("
+                  << preview.would_sweep_unchanged_count() << " by the rules in force)\n";
         for (const WouldSweep& sweep : preview.sweeps()) {
           std::cout << StaleReason_Name(sweep.reason()).substr(13) << ": " << sweep.count() << '\n';
           PrintIds(sweep.ids());
@@ -131,7 +131,7 @@ int RunStats(const JobsOptions& options) {
 int RunPause(const JobsOptions& options) {
   PauseKindRequest request;
   request.set_kind(options.kind);
-  request.set_reason(options.note);
+  request.set_note(options.note);
   return CallAndPrint(options, &JobsStub::PauseKind, request, [&](const PauseKindResponse& done) {
     if (options.json) return PrintJson(done);
     std::cout << options.kind << " is paused since " << ShortTime(done.pause_time()) << '\n';
@@ -142,7 +142,7 @@ int RunPause(const JobsOptions& options) {
 int RunResume(const JobsOptions& options) {
   ResumeKindRequest request;
   request.set_kind(options.kind);
-  request.set_reason(options.note);
+  request.set_note(options.note);
   return CallAndPrint(options, &JobsStub::ResumeKind, request, [&](const ResumeKindResponse& done) {
     if (options.json) return PrintJson(done);
     std::cout << options.kind << " goes on; paused " << Show(done.total_paused()) << " in all\n";

@@ -127,8 +127,8 @@ Status AlreadyExists(std::string_view resource, std::string_view id, std::string
                            what);
 }
 
-Status FailedPrecondition(std::string why) {
-  return Make(StatusCode::kFailedPrecondition, Reason::kStateForbids, why);
+Status FailedPrecondition(std::string why, Reason reason) {
+  return Make(StatusCode::kFailedPrecondition, reason, why);
 }
 
 Status Aborted(Reason reason, std::string why) { return Make(StatusCode::kAborted, reason, why); }

@@ -41,6 +41,7 @@ enum class Reason {
   kInternal = 16,
   kCancelled = 17,
   kRedisUnavailable = 18,
+  kStaleToken = 19,
 };
 
 // One thing wrong with a request. `field` is a path as callers write it: "items[3].title".
@@ -71,7 +72,7 @@ Status NotFound(std::string_view resource, std::string_view id);
 // `what` says what of it is taken.
 Status AlreadyExists(std::string_view resource, std::string_view id,
                      std::string_view what = "already exists");
-Status FailedPrecondition(std::string why);
+Status FailedPrecondition(std::string why, Reason reason = Reason::kStateForbids);
 Status Aborted(Reason reason, std::string why);
 Status DeadlineExceeded(std::string why);
 Status Overloaded(std::string what, std::chrono::milliseconds retry_after);

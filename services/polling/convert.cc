@@ -103,12 +103,15 @@ std::vector<Phase> ToEndedPhases(const v1::PurgeJobsRequest& request, Violations
 }
 
 std::string ResumeToken(const WatchQuery& query) {
-  return PageTokenWriter(kWatchToken, FilterOf(query)).Add(query.after.value_or(0)).Finish();
+  return PageTokenWriter(kWatchToken, FilterOf(query))
+      .Add(query.after.value_or(0))
+      .Add(std::string_view(query.epoch))
+      .Finish();
 }
 
 StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request) {
   Violations violations;
-  WatchQuery query{request.kind(), request.id(), std::nullopt};
+  WatchQuery query{request.kind(), request.id(), std::nullopt, ""};
   CheckKind(query.kind, violations);
   if (!query.id.empty()) CheckJobId(query.id, "id", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
@@ -116,6 +119,7 @@ StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(
       auto token, PageTokenReader::Parse(request.resume_token(), kWatchToken, FilterOf(query)));
   WINNOW_ASSIGN_OR_RETURN(query.after, token.ReadNumber());
+  WINNOW_ASSIGN_OR_RETURN(query.epoch, token.ReadText());
   WINNOW_RETURN_IF_ERROR(token.Finish());
   return query;
 }
@@ -157,6 +161,7 @@ v1::JobEvent ToProto(const NumberedEvent& event) {
   proto.set_owner(event.event.owner);
   proto.set_note(event.event.note);
   proto.set_request_id(event.event.request);
+  proto.set_actor(event.event.actor);
   return proto;
 }
 

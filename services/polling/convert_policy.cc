@@ -120,8 +120,8 @@ v1::Policy ToProto(const PolicyVersion& version) {
   proto.set_etag(std::to_string(version.version));
   if (version.create_time != Time())
     *proto.mutable_create_time() = ToTimestamp(version.create_time);
-  proto.set_created_by(version.created_by);
-  proto.set_reason(version.reason);
+  proto.set_actor(version.actor);
+  proto.set_note(version.note);
   return proto;
 }
 

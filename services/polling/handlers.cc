@@ -115,6 +115,10 @@ void Handlers::ClaimJobs(const rpc::CallContext& call, const v1::ClaimJobsReques
   const auto begin = std::chrono::steady_clock::now();
   auto result = store_.Claim(call.deadline, query);
   if (!result.ok()) return done(result.status());
+  if (!result->jobs.empty() && call.cancelled()) {
+    claims_.GiveBack(query.kind, result->jobs);
+    return done(rpc::Cancelled("the caller went away"));
+  }
   const Deadline until = std::min(begin + wait, call.deadline - kAnswerTime);
   if (!result->jobs.empty() || until <= std::chrono::steady_clock::now()) {
     return done(Answer(query.kind, *result));

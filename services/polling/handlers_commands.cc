@@ -97,7 +97,9 @@ StatusOr<v1::CancelJobResponse> Handlers::CancelJob(const rpc::CallContext& call
   Violations violations;
   if (request.token() < 0) violations.Add("token", "must not be negative");
   CheckNote(request.note(), "note", violations);
-  command::Cancel cancel{std::nullopt, request.note()};
+  const bool by_worker = request.token() > 0 && request.actor().empty();
+  command::Cancel cancel{std::nullopt, request.note(), ""};
+  if (!by_worker) cancel.actor = ToActor(request.actor(), call.caller, violations);
   if (request.token() > 0) cancel.token = request.token();
   return Do<v1::CancelJobResponse>(call, request, cancel, violations);
 }
@@ -106,14 +108,16 @@ StatusOr<v1::RequeueJobResponse> Handlers::RequeueJob(const rpc::CallContext& ca
                                                       const v1::RequeueJobRequest& request) {
   Violations violations;
   CheckNote(request.note(), "note", violations);
-  return Do<v1::RequeueJobResponse>(call, request, command::Requeue{request.note()}, violations);
+  const command::Requeue command{request.note(), ToActor(request.actor(), call.caller, violations)};
+  return Do<v1::RequeueJobResponse>(call, request, command, violations);
 }
 
 StatusOr<v1::BuryJobResponse> Handlers::BuryJob(const rpc::CallContext& call,
                                                 const v1::BuryJobRequest& request) {
   Violations violations;
   CheckNote(request.note(), "note", violations);
-  return Do<v1::BuryJobResponse>(call, request, command::Bury{request.note()}, violations);
+  const command::Bury command{request.note(), ToActor(request.actor(), call.caller, violations)};
+  return Do<v1::BuryJobResponse>(call, request, command, violations);
 }
 
 }  // namespace winnow::polling

@@ -28,12 +28,12 @@ StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext
   PolicyUpdate update;
   CheckKind(request.kind(), violations);
   CheckRequestId(request.request_id(), violations);
-  CheckNote(request.reason(), "reason", violations);
+  CheckNote(request.note(), "note", violations);
   update.kind = request.kind();
   update.base = ToBase(request.policy().etag(), violations);
   update.apply = ToChange(request.policy(), request.update_mask(), violations);
   update.actor = ToActor(request.actor(), call.caller, violations);
-  update.reason = request.reason();
+  update.note = request.note();
   update.request_id = request.request_id();
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const PolicyVersion version, store_.UpdatePolicy(call.deadline, update));
@@ -64,12 +64,12 @@ StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
                           store_.PreviewPolicy(call.deadline, request.kind(), after, most_ids));
   for (const WouldSweep& sweep : sweeps) {
     *response.add_sweeps() = ToProto(sweep);
-    response.set_would_sweep(response.would_sweep() + sweep.count);
+    response.set_would_sweep_count(response.would_sweep_count() + sweep.count);
   }
   WINNOW_ASSIGN_OR_RETURN(const auto without,
                           store_.PreviewPolicy(call.deadline, request.kind(), now.policy, 0));
   for (const WouldSweep& sweep : without) {
-    response.set_would_sweep_unchanged(response.would_sweep_unchanged() + sweep.count);
+    response.set_would_sweep_unchanged_count(response.would_sweep_unchanged_count() + sweep.count);
   }
   return response;
 }
@@ -78,11 +78,11 @@ StatusOr<v1::PauseKindResponse> Handlers::PauseKind(const rpc::CallContext& call
                                                     const v1::PauseKindRequest& request) {
   Violations violations;
   CheckKind(request.kind(), violations);
-  CheckNote(request.reason(), "reason", violations);
+  CheckNote(request.note(), "note", violations);
   const std::string actor = ToActor(request.actor(), call.caller, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const KindClock clock, store_.SetPaused(call.deadline, request.kind(),
-                                                                  true, actor, request.reason()));
+                                                                  true, actor, request.note()));
   v1::PauseKindResponse response;
   *response.mutable_pause_time() = ToTimestamp(*clock.pause_time);
   return response;
@@ -92,11 +92,11 @@ StatusOr<v1::ResumeKindResponse> Handlers::ResumeKind(const rpc::CallContext& ca
                                                       const v1::ResumeKindRequest& request) {
   Violations violations;
   CheckKind(request.kind(), violations);
-  CheckNote(request.reason(), "reason", violations);
+  CheckNote(request.note(), "note", violations);
   const std::string actor = ToActor(request.actor(), call.caller, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const KindClock clock, store_.SetPaused(call.deadline, request.kind(),
-                                                                  false, actor, request.reason()));
+                                                                  false, actor, request.note()));
   hooks_.changed();
   v1::ResumeKindResponse response;
   *response.mutable_total_paused() = ToDuration(clock.paused);

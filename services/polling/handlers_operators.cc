@@ -37,7 +37,7 @@ StatusOr<v1::KickJobsResponse> Handlers::KickJobs(const rpc::CallContext& call,
                                       static_cast<StaleReason>(request.reason()), count, note));
   if (!ids.empty()) hooks_.changed();
   v1::KickJobsResponse response;
-  response.set_kicked(std::ssize(ids));
+  response.set_kicked_count(std::ssize(ids));
   ShowIds(std::move(ids), response);
   return response;
 }
@@ -61,15 +61,20 @@ StatusOr<v1::PurgeJobsResponse> Handlers::PurgeJobs(const rpc::CallContext& call
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(Purged purged, store_.Purge(call.deadline, query, note));
   v1::PurgeJobsResponse response;
-  response.set_count(purged.count);
-  response.set_is_dry_run(query.dry_run);
+  response.set_purged_count(purged.count);
+  response.set_dry_run(query.dry_run);
   ShowIds(std::move(purged.ids), response);
   return response;
 }
 
-Status Handlers::WatchJobs(const rpc::CallContext&, const v1::WatchJobsRequest& request,
+Status Handlers::WatchJobs(const rpc::CallContext& call, const v1::WatchJobsRequest& request,
                            JobWatch::Subscriber subscriber) {
   WINNOW_ASSIGN_OR_RETURN(WatchQuery query, FromProto(request));
+  WINNOW_RETURN_IF_ERROR(store_.GetPolicy(call.deadline, query.kind, 0).status());
+  WINNOW_ASSIGN_OR_RETURN(const HistoryHead head, store_.ReadHead(call.deadline));
+  if (!query.epoch.empty() && query.epoch != head.epoch) {
+    return InvalidPageToken("it is of a history that the database no longer has: begin anew");
+  }
   return watch_.Add(std::move(query), std::move(subscriber));
 }
 

@@ -75,7 +75,7 @@ struct Job {
   int percent = 0;                          // progress as last reported
   std::string note;                         // what the worker last said: progress, or the error
   std::string result;                       // of a completed job
-  std::string last_request;                 // request id of the last command; empty for none
+  std::string last_request;                 // RequestKey of the last command; empty for none
 
   friend bool operator==(const Job&, const Job&) = default;
 };
@@ -91,6 +91,7 @@ struct JobEvent {
   std::string owner;
   std::string note;
   std::string request;  // request id; empty for sweeps
+  std::string actor;    // who asked, where that was no worker
 
   friend bool operator==(const JobEvent&, const JobEvent&) = default;
 };

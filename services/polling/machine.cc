@@ -8,10 +8,12 @@ namespace winnow::polling {
 namespace {
 
 Status StaleToken(const Job& job) {
-  return FailedPrecondition("the token is stale: job " + job.key.id +
-                            (job.phase == Phase::kLeased ? " was claimed by another worker since"
-                                                         : " is no longer leased to this worker") +
-                            "; drop it and claim again");
+  return FailedPrecondition(
+      "the token is stale: job " + job.key.id +
+          (job.phase == Phase::kLeased ? " was claimed by another worker since"
+                                       : " is no longer leased to this worker") +
+          "; drop it and claim again",
+      Reason::kStaleToken);
 }
 
 Status Forbidden(const Job& job, const std::string& what) {
@@ -97,11 +99,11 @@ class Step {
     if (!IsInFlight(job_.phase)) return Forbidden(job_, "only a job in flight can be cancelled");
     if (job_.phase == Phase::kLeased && !cancel.token) {
       if (job_.cancel_requested) return OkStatus();
-      Add(Change::kCancelRequested).note = cancel.note;
+      Say(Add(Change::kCancelRequested), cancel);
       job_.cancel_requested = true;
       return OkStatus();
     }
-    Add(Change::kCancelled).note = cancel.note;
+    Say(Add(Change::kCancelled), cancel);
     End(Phase::kCancelled);
     return OkStatus();
   }
@@ -135,7 +137,7 @@ class Step {
   Status Do(const command::Requeue& requeue) {
     if (job_.phase == Phase::kLeased) return Forbidden(job_, "bury it first, then requeue it");
     if (job_.phase == Phase::kCompleted) return Forbidden(job_, "there is nothing left to do");
-    Add(Change::kRequeued).note = requeue.note;
+    Say(Add(Change::kRequeued), requeue);
     GoodPoll();
     job_.entered = kind_now_;
     job_.state_time = now_;
@@ -146,13 +148,12 @@ class Step {
   }
   Status Do(const command::Bury& bury) {
     if (!IsInFlight(job_.phase)) return Forbidden(job_, "only a job in flight can be buried");
-    GiveUp(StaleReason::kNone, bury.note);
+    GiveUp(StaleReason::kNone, bury.note).actor = bury.actor;
     return OkStatus();
   }
 
   Outcome Finish() && {
     for (JobEvent& event : outcome_.events) event.phase = job_.phase;
-    if (!request_.empty()) job_.last_request = request_;
     return std::move(outcome_);
   }
 
@@ -166,6 +167,12 @@ class Step {
     event.owner = job_.owner;
     event.request = request_;
     return outcome_.events.emplace_back(std::move(event));
+  }
+
+  template <class Command>
+  static void Say(JobEvent& event, const Command& command) {
+    event.note = command.note;
+    event.actor = command.actor;
   }
 
   void Extend() { job_.ready_time = std::max(job_.ready_time, now_ + policy_.lease); }
@@ -194,19 +201,21 @@ class Step {
     job_.owner.clear();
   }
 
-  void GiveUp(StaleReason reason, const std::string& note) {
+  JobEvent& GiveUp(StaleReason reason, const std::string& note) {
     JobEvent& event = Add(Change::kBuried);
     event.reason = reason;
     event.note = note;
     job_.reason = reason;
     End(Phase::kBuried);
+    return event;
   }
 
   // Taken from its worker.
   void Lose(StaleReason reason) {
     ++job_.losses;
     if (!job_.cancel_requested && job_.losses >= policy_.max_losses) {
-      return GiveUp(StaleReason::kPoison, "");
+      GiveUp(StaleReason::kPoison, "");
+      return;
     }
     Add(Change::kReturned).reason = reason;
     Wait(Micros(0));
@@ -257,7 +266,6 @@ StatusOr<Outcome> Register(const JobKey& key, std::string state, std::string pay
   job.ready_time = now + delay.value_or(Micros(0));
   job.entered = rules.clock.At(now);
   job.progressed = job.entered;
-  job.last_request = request;
   JobEvent event;
   event.change = Change::kRegistered;
   event.to_state = job.state;
@@ -267,11 +275,42 @@ StatusOr<Outcome> Register(const JobKey& key, std::string state, std::string pay
 
 StatusOr<Outcome> Apply(const Job& job, const Command& command, const std::string& request,
                         const Rules& rules, Time now) {
-  if (!request.empty() && request == job.last_request) return Outcome{job, {}};
+  const std::string key = RequestKey(command, request);
+  if (!key.empty() && key == job.last_request) return Outcome{job, {}};
   if (IsFenced(job, command)) return StaleToken(job);
   Step step(job, request, rules, now);
   WINNOW_RETURN_IF_ERROR(std::visit([&](const auto& each) { return step.Do(each); }, command));
-  return std::move(step).Finish();
+  Outcome outcome = std::move(step).Finish();
+  if (!key.empty()) outcome.job.last_request = key;
+  return outcome;
+}
+
+std::string RequestKey(const Command& command, const std::string& request) {
+  // In the order of Command.
+  static constexpr const char* kNames[] = {"heartbeat", "progress", "reschedule", "transition",
+                                           "complete",  "fail",     "release",    "cancel",
+                                           "claim",     "sweep",    "requeue",    "bury"};
+  static_assert(std::size(kNames) == std::variant_size_v<Command>);
+  return request.empty() ? "" : std::string(kNames[command.index()]) + ":" + request;
+}
+
+std::vector<Change> ChangesOf(const Command& command) {
+  return std::visit(
+      [](const auto& each) -> std::vector<Change> {
+        using T = std::decay_t<decltype(each)>;
+        if constexpr (std::is_same_v<T, command::Transition>) return {Change::kTransitioned};
+        if constexpr (std::is_same_v<T, command::Complete>) return {Change::kCompleted};
+        if constexpr (std::is_same_v<T, command::Fail>) {
+          return {Change::kAttemptFailed, Change::kFailed, Change::kBuried};
+        }
+        if constexpr (std::is_same_v<T, command::Cancel>) {
+          return {Change::kCancelRequested, Change::kCancelled};
+        }
+        if constexpr (std::is_same_v<T, command::Requeue>) return {Change::kRequeued};
+        if constexpr (std::is_same_v<T, command::Bury>) return {Change::kBuried};
+        return {};
+      },
+      command);
 }
 
 }  // namespace winnow::polling

@@ -55,6 +55,7 @@ struct Release {
 struct Cancel {
   std::optional<int64_t> token;
   std::string note;
+  std::string actor{};
 };
 
 // A due or lost job to a worker. `token` is larger than any before.
@@ -68,9 +69,11 @@ struct Sweep {};
 // Operators'.
 struct Requeue {
   std::string note;
+  std::string actor{};
 };
 struct Bury {
   std::string note;
+  std::string actor{};
 };
 
 }  // namespace command
@@ -95,12 +98,17 @@ StatusOr<Outcome> Register(const JobKey& key, std::string state, std::string pay
                            std::optional<Micros> delay, const std::string& request,
                            const Rules& rules, Time now);
 
-// What the command does to the job. With the request id of the last command: nothing, since that
-// was done. Errors: FAILED_PRECONDITION when the job's phase or a stale token forbids it,
-// INVALID_ARGUMENT for a transition that the policy does not have. A claim or sweep with nothing to
-// do changes nothing.
+// What the command does to the job. The last command sent again, by its request id, does nothing:
+// it was done. Errors: FAILED_PRECONDITION when the job's phase forbids it, or (STALE_TOKEN) when a
+// worker lost the job; INVALID_ARGUMENT for a transition that the policy does not have. A claim or
+// sweep with nothing to do changes nothing.
 StatusOr<Outcome> Apply(const Job& job, const Command& command, const std::string& request,
                         const Rules& rules, Time now);
+
+// A request id is one command's: two commands with one id are not the same. Empty for none.
+std::string RequestKey(const Command& command, const std::string& request);
+// Rows of history that tell of the command; none of one that leaves no row.
+std::vector<Change> ChangesOf(const Command& command);
 
 // Whether a command of a worker comes from one that lost the job.
 bool IsFenced(const Job& job, const Command& command);

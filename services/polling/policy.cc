@@ -89,6 +89,9 @@ void Validate(const Policy& policy, const std::string& prefix, Violations& viola
   if (!plain || policy.view_prefix.size() > 128) {
     violations.Add(prefix + "view_prefix", "must be printable ASCII, at most 128 characters");
   }
+  if (policy.view_prefix.starts_with("winnow:")) {
+    violations.Add(prefix + "view_prefix", "must not begin with winnow:, which is Winnow's own");
+  }
 }
 
 bool HasState(const Policy& policy, std::string_view state) {

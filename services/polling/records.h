@@ -67,8 +67,8 @@ struct PolicyVersion {
   std::string kind;
   int64_t version = 0;
   Policy policy;
-  std::string created_by;
-  std::string reason;
+  std::string actor;
+  std::string note;
   Time create_time;
 };
 
@@ -80,7 +80,7 @@ struct PolicyUpdate {
   std::optional<int64_t> base;  // the version that was read
   PolicyChange apply;
   std::string actor;
-  std::string reason;
+  std::string note;
   std::string request_id;
 };
 
@@ -158,6 +158,7 @@ struct WatchQuery {
   std::string kind;
   std::string id;                // empty: all
   std::optional<int64_t> after;  // none: from now on
+  std::string epoch;             // of the history that `after` counts in; empty: of none yet
 
   bool Covers(const JobKey& key) const { return key.kind == kind && (id.empty() || key.id == id); }
 };

@@ -79,6 +79,8 @@ class Store {
   StatusOr<std::vector<PlacedEvent>> ReadHistory(Deadline deadline, int64_t after, int64_t until,
                                                  int count);
   StatusOr<std::vector<ViewOfKind>> ListViews(Deadline deadline);
+  // Keys of views that older policies had and no policy has now.
+  StatusOr<std::vector<std::string>> ListRetiredKeys(Deadline deadline);
   // Those of the ids that are in flight, by id; likewise a page of them all.
   StatusOr<std::map<std::string, ShownJob>> ReadShown(Deadline deadline, const std::string& kind,
                                                       std::span<const std::string> ids);

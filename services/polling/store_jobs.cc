@@ -12,9 +12,14 @@ extern const std::span<const File> polling_migrations;
 namespace winnow::polling {
 namespace {
 
-constexpr pg::Statement kLock{"polling.lock_job", "SELECT " WINNOW_JOB_COLUMNS
-                                                  " FROM polling.jobs j WHERE j.kind = $1 "
-                                                  "AND j.id = $2 FOR NO KEY UPDATE"};
+// And whether history tells of the request: $4 has the changes that its command makes. What was
+// committed while this waited for the lock is the job's last request.
+constexpr pg::Statement kLock{
+    "polling.lock_job",
+    "SELECT " WINNOW_JOB_COLUMNS
+    ", $3 <> '' AND EXISTS (SELECT 1 FROM polling.job_events e WHERE e.kind = $1 AND e.id = $2 "
+    "  AND e.request = $3 AND e.change = ANY ($4::smallint[])) "
+    "FROM polling.jobs j WHERE j.kind = $1 AND j.id = $2 FOR NO KEY UPDATE"};
 constexpr pg::Statement kGet{"polling.get_job", "SELECT " WINNOW_JOB_COLUMNS
                                                 " FROM polling.jobs j "
                                                 "WHERE j.kind = $1 AND j.id = $2"};
@@ -41,9 +46,9 @@ constexpr pg::Statement kInsertJobs{
     "  FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) "
     "  WITH ORDINALITY AS n(id, payload, state, delay, place)), "
     "made AS (INSERT INTO polling.jobs (kind, id, state, phase, payload, create_time, state_time, "
-    "  ready_time, entered, progressed, last_request) "
+    "  ready_time, entered, progressed) "
     "  SELECT $5, u.id, u.state, 1, u.payload, $6::timestamptz, $6::timestamptz, "
-    "  $6::timestamptz + u.delay * interval '1 microsecond', $7::timestamptz, $7::timestamptz, $8 "
+    "  $6::timestamptz + u.delay * interval '1 microsecond', $7::timestamptz, $7::timestamptz "
     "  FROM u ORDER BY u.id ON CONFLICT (kind, id) DO NOTHING RETURNING id, state), "
     "told AS (INSERT INTO polling.job_events (kind, id, event_time, change, to_state, phase, "
     "  token, request) SELECT $5, m.id, $6::timestamptz, 1, m.state, 1, 0, $8 FROM made m) "
@@ -91,6 +96,7 @@ std::map<std::string, bool> Insert(pg::Session& session, const std::string& kind
 StatusOr<std::vector<StatusOr<bool>>> RegisterAll(pg::Session& session, const std::string& kind,
                                                   std::span<const NewJob> jobs,
                                                   const std::string& request) {
+  KeepPolicies(session);
   WINNOW_ASSIGN_OR_RETURN(const KindNow now, ReadKind(session, kind));
   std::vector<const NewJob*> fit;
   for (const NewJob& job : jobs) {
@@ -136,13 +142,17 @@ StatusOr<std::vector<StatusOr<bool>>> Store::Register(Deadline deadline, const s
 
 StatusOr<Outcome> Store::Do(Deadline deadline, const JobKey& key, const Command& command,
                             const std::string& request) {
+  pg::Array changes;
+  for (const Change change : ChangesOf(command)) changes.Add(static_cast<int>(change));
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Outcome> {
-    const pqxx::result rows = session.Execute(kLock, key.kind, key.id);
+    const pqxx::result rows = session.Execute(kLock, key.kind, key.id, request, changes);
     if (rows.empty()) {
       WINNOW_RETURN_IF_ERROR(CheckKind(session, key.kind));
       return NotFound("job", key.id);
     }
     const Job job = ToJob(rows[0]);
+    if (rows[0][kJobColumns].as<bool>()) return Outcome{job, {}};  // sent again: it was done
+    if (std::holds_alternative<command::Transition>(command)) KeepPolicies(session);
     // The time is taken under the lock.
     WINNOW_ASSIGN_OR_RETURN(const KindNow kind, ReadKind(session, key.kind));
     WINNOW_ASSIGN_OR_RETURN(Outcome outcome,

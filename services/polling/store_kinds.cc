@@ -23,6 +23,18 @@ constexpr pg::Statement kGetPolicy{
     ", p.created_by, p.reason, p.create_time FROM polling.policies p "
     "WHERE p.kind = $1 AND p.version = CASE WHEN $2::bigint > 0 THEN $2::bigint ELSE "
     "(SELECT version FROM polling.kinds WHERE kind = $1) END"};
+// Policies change one after the other: a new kind, the number of kinds, the keys of views and the
+// states of jobs in flight are looked at and hold.
+constexpr pg::Statement kLockPolicies{"polling.lock_policies",
+                                      "SELECT pg_advisory_xact_lock(" WINNOW_POLICY_LOCK ")"};
+// $2: keys of a view.
+constexpr pg::Statement kClash{
+    "polling.clashing_view",
+    "SELECT p.view_prefix || s.state, k.kind FROM polling.kinds k "
+    "JOIN polling.policies p ON p.kind = k.kind AND p.version = k.version "
+    "CROSS JOIN unnest(p.states) AS s(state) "
+    "WHERE k.kind <> $1 AND p.view_prefix <> '' AND p.view_prefix || s.state = ANY ($2::text[]) "
+    "LIMIT 1"};
 constexpr pg::Statement kPolicyByRequest{
     "polling.policy_by_request",
     "SELECT version FROM polling.policies WHERE kind = $1 AND request_id = $2"};
@@ -79,8 +91,8 @@ PolicyVersion ToVersion(const std::string& kind, const pqxx::row& row) {
   version.kind = kind;
   version.version = row[0].as<int64_t>();
   version.policy = ToPolicy(row, 0);
-  version.created_by = row[kPolicyColumns].as<std::string>();
-  version.reason = row[kPolicyColumns + 1].as<std::string>();
+  version.actor = row[kPolicyColumns].as<std::string>();
+  version.note = row[kPolicyColumns + 1].as<std::string>();
   version.create_time = pg::ToTime(row[kPolicyColumns + 2]);
   return version;
 }
@@ -106,6 +118,17 @@ Status CheckNobodyStranded(pg::Session& session, const std::string& kind, const 
                             ", which the new policy does not have");
 }
 
+Status CheckNoViewClashes(pg::Session& session, const std::string& kind, const Policy& policy) {
+  if (policy.view_prefix.empty()) return OkStatus();
+  pg::Array keys;
+  for (const std::string& state : policy.states) keys.Add(policy.view_prefix + state);
+  const pqxx::result clash = session.Execute(kClash, kind, keys);
+  if (clash.empty()) return OkStatus();
+  return InvalidField("policy.view_prefix", "makes the key " + clash[0][0].as<std::string>() +
+                                                ", which is that of kind " +
+                                                clash[0][1].as<std::string>());
+}
+
 void InsertPolicy(pg::Session& session, const PolicyUpdate& update, const Policy& policy,
                   int64_t version) {
   pg::Array from, to;
@@ -117,7 +140,7 @@ void InsertPolicy(pg::Session& session, const PolicyUpdate& update, const Policy
                   policy.lease.count(), policy.no_progress.count(), policy.deadline.count(),
                   policy.sweep_interval.count(), policy.poll_interval.count(),
                   policy.backoff_base.count(), policy.backoff_max.count(), policy.max_attempts,
-                  policy.max_losses, policy.view_prefix, update.actor, update.reason,
+                  policy.max_losses, policy.view_prefix, update.actor, update.note,
                   update.request_id);
   session.Execute(kPointKind, update.kind, version, policy.sweep_interval.count());
 }
@@ -130,6 +153,7 @@ Status CheckEtag(const PolicyUpdate& update, int64_t version) {
 }
 
 StatusOr<PolicyVersion> Update(pg::Session& session, const PolicyUpdate& update) {
+  session.Execute(kLockPolicies);
   const pqxx::result locked = session.Execute(kLockKind, update.kind);
   if (!update.request_id.empty()) {
     const pqxx::result same = session.Execute(kPolicyByRequest, update.kind, update.request_id);
@@ -149,10 +173,11 @@ StatusOr<PolicyVersion> Update(pg::Session& session, const PolicyUpdate& update)
   Validate(after, "policy.", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_RETURN_IF_ERROR(CheckNobodyStranded(session, update.kind, after));
+  WINNOW_RETURN_IF_ERROR(CheckNoViewClashes(session, update.kind, after));
   if (version == 0 || after != before) {
     InsertPolicy(session, update, after, version + 1);
     session.Execute(kAudit, update.kind, update.actor, "policy",
-                    version == 0 ? "" : Describe(before), Describe(after), update.reason);
+                    version == 0 ? "" : Describe(before), Describe(after), update.note);
   }
   return ReadPolicy(session, update.kind, 0);
 }

@@ -39,7 +39,7 @@ void JobMetrics::CountHeartbeats(int64_t beats, int64_t lost) {
 }
 
 void JobMetrics::CountRefusal(const Status& status) {
-  if (status.code() == StatusCode::kFailedPrecondition) fence_rejects_.Increment();
+  if (ReasonOf(status) == Reason::kStaleToken) fence_rejects_.Increment();
 }
 
 void JobMetrics::CountSwept(const std::string& kind, const std::string& state, StaleReason reason) {

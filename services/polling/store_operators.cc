@@ -19,7 +19,8 @@ constexpr pg::Statement kKick{
     "  FROM due d CROSS JOIN k WHERE j.kind = $1 AND j.id = d.id "
     "  RETURNING j.id, j.state, j.token, d.ready_time AS place, k.now), "
     "told AS (INSERT INTO polling.job_events (kind, id, event_time, change, from_state, to_state, "
-    "  phase, token, note) SELECT $1, m.id, m.now, 10, m.state, m.state, 1, m.token, $4::text "
+    "  phase, token, note, actor) "
+    "  SELECT $1, m.id, m.now, 10, m.state, m.state, 1, m.token, $4::text, $5::text "
     "  FROM moved m ORDER BY m.place, m.id) "
     "SELECT m.id FROM moved m ORDER BY m.place, m.id"};
 
@@ -55,7 +56,8 @@ StatusOr<std::vector<std::string>> Store::Kick(Deadline deadline, const std::str
   using Result = StatusOr<std::vector<std::string>>;
   return writes_.Write(deadline, [&](pg::Session& session) -> Result {
     WINNOW_RETURN_IF_ERROR(ReadKind(session, kind).status());
-    auto ids = ToIds(session.Execute(kKick, kind, limit, static_cast<int>(reason), note.note));
+    auto ids =
+        ToIds(session.Execute(kKick, kind, limit, static_cast<int>(reason), note.note, note.actor));
     if (!ids.empty()) WriteAudit(session, kind, "kick", std::to_string(ids.size()), note);
     return ids;
   });

@@ -12,6 +12,9 @@ constexpr pg::Statement kReadKind{
     " FROM polling.kinds k JOIN polling.policies p ON p.kind = k.kind AND p.version = k.version "
     "WHERE k.kind = $1"};
 
+constexpr pg::Statement kKeepPolicies{
+    "polling.keep_policies", "SELECT pg_advisory_xact_lock_shared(" WINNOW_POLICY_LOCK ")"};
+
 constexpr pg::Statement kUpdateJob{
     "polling.update_job",
     "UPDATE polling.jobs SET state = $3, phase = $4, state_time = $5::timestamptz, "
@@ -24,8 +27,8 @@ constexpr pg::Statement kSetResult{
 constexpr pg::Statement kInsertEvent{
     "polling.insert_event",
     "INSERT INTO polling.job_events (kind, id, event_time, change, reason, from_state, to_state, "
-    "phase, token, owner, note, request) "
-    "VALUES ($1, $2, $3::timestamptz, $4, $5, $6, $7, $8, $9, $10, $11, $12)"};
+    "phase, token, owner, note, request, actor) "
+    "VALUES ($1, $2, $3::timestamptz, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"};
 
 constexpr pg::Statement kAuditMany{
     "polling.audit_many",
@@ -72,6 +75,7 @@ NumberedEvent ToEvent(const pqxx::row& row) {
   event.event.owner = row[10].as<std::string>();
   event.event.note = row[11].as<std::string>();
   event.event.request = row[12].as<std::string>();
+  event.event.actor = row[13].as<std::string>();
   return event;
 }
 
@@ -96,6 +100,8 @@ Policy ToPolicy(const pqxx::row& row, int first) {
   policy.view_prefix = row[first + 13].as<std::string>();
   return policy;
 }
+
+void KeepPolicies(pg::Session& session) { session.Execute(kKeepPolicies); }
 
 StatusOr<KindNow> ReadKind(pg::Session& session, const std::string& kind) {
   const pqxx::result rows = session.Execute(kReadKind, kind);
@@ -146,7 +152,7 @@ void WriteOutcome(pg::Session& session, const Outcome& outcome, Time now) {
     session.Execute(kInsertEvent, job.key.kind, job.key.id, now, static_cast<int>(event.change),
                     static_cast<int>(event.reason), event.from_state, event.to_state,
                     static_cast<int>(event.phase), event.token, event.owner, event.note,
-                    event.request);
+                    event.request, event.actor);
     if (event.reason == StaleReason::kNone) continue;
     stale.push_back({job.key.id, event.to_state, event.reason, event.change == Change::kBuried,
                      event.owner, event.token});

@@ -28,8 +28,8 @@ Job ToJob(const pqxx::row& row);
 // A row of history and back.
 #define WINNOW_EVENT_COLUMNS                                                                  \
   "number, event_time, kind, id, change, reason, from_state, to_state, phase, token, owner, " \
-  "note, request"
-inline constexpr int kEventColumns = 13;
+  "note, request, actor"
+inline constexpr int kEventColumns = 14;
 NumberedEvent ToEvent(const pqxx::row& row);
 
 // The rules of a kind and the time, once for a statement: k. $1 is the kind.
@@ -50,8 +50,14 @@ struct KindNow {
   KindClock clock;
   Time now;  // the store's
 };
+// Within the transaction, states that a job enters here are not taken out of a policy: before it is
+// read.
+void KeepPolicies(pg::Session& session);
 // NOT_FOUND.
 StatusOr<KindNow> ReadKind(pg::Session& session, const std::string& kind);
+
+// An advisory lock: whoever changes policies has it alone, whoever relies on one shares it.
+#define WINNOW_POLICY_LOCK "hashtextextended('winnow.polling.policies', 0)"
 
 #define WINNOW_POLICY_COLUMNS                                                                 \
   "p.version, p.states, p.transitions_from, p.transitions_to, p.lease_us, p.no_progress_us, " \

@@ -22,6 +22,13 @@ constexpr pg::Statement kListViews{
     "SELECT k.kind, p.view_prefix, p.states FROM polling.kinds k "
     "JOIN polling.policies p ON p.kind = k.kind AND p.version = k.version "
     "WHERE p.view_prefix <> '' ORDER BY k.kind"};
+constexpr pg::Statement kListRetired{
+    "polling.list_retired_keys",
+    "SELECT p.view_prefix || s.state FROM polling.policies p "
+    "CROSS JOIN unnest(p.states) AS s(state) WHERE p.view_prefix <> '' "
+    "EXCEPT SELECT p.view_prefix || s.state FROM polling.kinds k "
+    "JOIN polling.policies p ON p.kind = k.kind AND p.version = k.version "
+    "CROSS JOIN unnest(p.states) AS s(state)"};
 constexpr pg::Statement kReadShown{
     "polling.read_shown",
     "SELECT j.id, j.state, j.state_time FROM unnest($2::text[]) AS u(id) CROSS JOIN LATERAL "
@@ -70,6 +77,16 @@ StatusOr<std::vector<ViewOfKind>> Store::ListViews(Deadline deadline) {
       views.push_back({row[0].as<std::string>(), row[1].as<std::string>(), pg::ToTexts(row[2])});
     }
     return views;
+  });
+}
+
+StatusOr<std::vector<std::string>> Store::ListRetiredKeys(Deadline deadline) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<std::string>> {
+    std::vector<std::string> keys;
+    for (const pqxx::row& row : session.Execute(kListRetired)) {
+      keys.push_back(row[0].as<std::string>());
+    }
+    return keys;
   });
 }
 

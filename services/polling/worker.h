@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -18,7 +19,7 @@ class Worker {
   struct Options {
     std::chrono::milliseconds every = std::chrono::milliseconds(1000);
     std::chrono::milliseconds gauges_every = std::chrono::milliseconds(10'000);
-    int batch = 500;
+    int batch = 200;
     std::function<void()> swept = [] {};  // a batch was committed
   };
   Worker(Store& store, JobMetrics& metrics, Options options)
@@ -33,6 +34,8 @@ class Worker {
  private:
   void Run();
   bool stopping();
+  // False at once when it stops.
+  bool Rest(std::chrono::steady_clock::duration time);
   Status SweepKind(const KindToSweep& kind);
   Status SweepBy(const std::string& kind, SweepClock clock);
   Status SetGauges();

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "services/platform/grpc/rpc_status.h"
+#include "services/platform/log.h"
 
 namespace winnow::polling {
 namespace {
@@ -66,6 +67,17 @@ void ClaimQueue::Wake() {
   changed_.notify_all();
 }
 
+void ClaimQueue::GiveBack(const std::string& kind, const std::vector<Job>& jobs) {
+  for (const Job& job : jobs) {
+    const auto released =
+        store_.Do(steady_clock::now() + kClaimTime, job.key, command::Release{job.token}, "");
+    if (released.ok()) continue;
+    log::Warn("polling: claimed jobs are left to their leases",
+              {{"kind", kind}, {"error", released.status().ToString()}});
+    return;
+  }
+}
+
 void ClaimQueue::Run() {
   std::list<Waiter> waiting;
   while (true) {
@@ -102,6 +114,10 @@ void ClaimQueue::ServeAll(std::list<Waiter>& waiting) {
     if (!empty.contains(at->query.kind)) {
       result = store_.Claim(steady_clock::now() + kClaimTime, at->query);
       if (result.ok() && result->touched == 0) empty.insert(at->query.kind);
+    }
+    if (result.ok() && !result->jobs.empty() && at->cancelled()) {
+      GiveBack(at->query.kind, result->jobs);
+      result = rpc::Cancelled("the caller went away");
     }
     if (result.ok()) {
       at->stale.insert(at->stale.end(), result->stale.begin(), result->stale.end());

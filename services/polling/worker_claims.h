@@ -32,6 +32,9 @@ class ClaimQueue {
   void Stop();
   // RESOURCE_EXHAUSTED, by `done`, when too many wait; UNAVAILABLE when it stops.
   void Add(Waiter waiter);
+  // Jobs that were claimed for a caller who went away meanwhile: due again at once, instead of when
+  // their leases end.
+  void GiveBack(const std::string& kind, const std::vector<Job>& jobs);
   // Something may have become due: called after a commit.
   void Wake();
 

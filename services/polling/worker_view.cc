@@ -5,6 +5,7 @@
 #include <set>
 
 #include "services/platform/log.h"
+#include "services/platform/uuid.h"
 
 namespace winnow::polling {
 namespace {
@@ -14,8 +15,14 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kStepTime(20);
 constexpr int kPage = 2000;
 constexpr int kTries = 5;
-// Where history was read to: "POSITION EPOCH".
+// Where history was read to: "POSITION EPOCH"; while all is written anew: "building ID".
 constexpr const char* kMarker = "winnow:polling:view";
+constexpr const char* kBuilding = "building ";
+// From what was read to what was reached: not where Redis lost it meanwhile, nor over another
+// process's word.
+constexpr const char* kMoveMarker =
+    "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
+    "redis.call('SET', KEYS[1], ARGV[2]) return 1";
 
 Deadline Soon() { return steady_clock::now() + kStepTime; }
 
@@ -23,6 +30,15 @@ Status CheckAll(const StatusOr<std::vector<redis::Reply>>& replies) {
   WINNOW_RETURN_IF_ERROR(replies.status());
   for (const redis::Reply& reply : *replies) WINNOW_RETURN_IF_ERROR(reply.ToStatus());
   return OkStatus();
+}
+
+const redis::Script& MoveMarkerScript() {
+  static const redis::Script script{kMoveMarker};
+  return script;
+}
+
+std::string MarkerOf(int64_t position, const std::string& epoch) {
+  return std::to_string(position) + " " + epoch;
 }
 
 // Nothing for a marker that is of another history.
@@ -93,14 +109,16 @@ Status View::Look() {
   WINNOW_ASSIGN_OR_RETURN(const auto marker, reply.MaybeText());
   WINNOW_ASSIGN_OR_RETURN(const HistoryHead head, store_.ReadHead(Soon()));
   const auto position = marker ? PositionOf(*marker, head) : std::nullopt;
-  return position ? Follow(*position, head) : Rebuild(head);
+  return position ? Follow(*position, head) : Rebuild(marker.value_or(""), head);
 }
 
-Status View::SetMarker(const HistoryHead& reached) {
-  WINNOW_ASSIGN_OR_RETURN(
-      const redis::Reply set,
-      redis_.Run(Soon(), {"SET", kMarker, std::to_string(reached.position) + " " + reached.epoch}));
-  return set.ToStatus();
+StatusOr<bool> View::MoveMarker(const std::string& from, const std::string& to) {
+  const std::string keys[] = {kMarker};
+  const std::string arguments[] = {from, to};
+  WINNOW_ASSIGN_OR_RETURN(const redis::Reply reply,
+                          redis_.Eval(Soon(), MoveMarkerScript(), keys, arguments));
+  WINNOW_ASSIGN_OR_RETURN(const int64_t moved, reply.Integer());
+  return moved == 1;
 }
 
 Status View::Follow(int64_t position, const HistoryHead& head) {
@@ -117,8 +135,10 @@ Status View::Follow(int64_t position, const HistoryHead& head) {
       }
       WINNOW_RETURN_IF_ERROR(Project(view, Ids(ids.begin(), ids.end())));
     }
+    const std::string from = MarkerOf(position, head.epoch);
     position = is_last ? head.position : events.back().position;
-    WINNOW_RETURN_IF_ERROR(SetMarker({position, head.epoch}));
+    WINNOW_ASSIGN_OR_RETURN(const bool moved, MoveMarker(from, MarkerOf(position, head.epoch)));
+    if (!moved) return OkStatus();  // the next look tells why
   }
   return OkStatus();
 }
@@ -161,7 +181,14 @@ Status View::Write(const ViewOfKind& view, std::span<const std::string> ids,
   return commands.empty() ? OkStatus() : CheckAll(redis_.Pipeline(Soon(), commands));
 }
 
-Status View::Rebuild(const HistoryHead& head) {
+Status View::Rebuild(const std::string& marker, const HistoryHead& head) {
+  // One that another process began is helped along: the first who is through says so.
+  std::string building = marker;
+  if (!marker.starts_with(kBuilding)) {
+    building = std::string(kBuilding) + NewUuidV7(SystemClock().Now());
+    WINNOW_ASSIGN_OR_RETURN(const redis::Reply set, redis_.Run(Soon(), {"SET", kMarker, building}));
+    WINNOW_RETURN_IF_ERROR(set.ToStatus());
+  }
   WINNOW_ASSIGN_OR_RETURN(const std::vector<ViewOfKind> views, store_.ListViews(Soon()));
   for (const ViewOfKind& view : views) {
     WINNOW_RETURN_IF_ERROR(RebuildKind(view));
@@ -170,7 +197,7 @@ Status View::Rebuild(const HistoryHead& head) {
   }
   rebuilds_.Increment();
   // What changed meanwhile comes by its history, from here on.
-  return SetMarker(head);
+  return MoveMarker(building, MarkerOf(head.position, head.epoch)).status();
 }
 
 Status View::RebuildKind(const ViewOfKind& view) {
@@ -266,6 +293,13 @@ StatusOr<View::Ids> View::Differing(const ViewOfKind& view, std::span<const std:
   return differing;
 }
 
+Status View::DropRetired() {
+  WINNOW_ASSIGN_OR_RETURN(const Ids keys, store_.ListRetiredKeys(Soon()));
+  std::vector<redis::Command> commands;
+  for (const std::string& key : keys) commands.push_back({"UNLINK", key});
+  return commands.empty() ? OkStatus() : CheckAll(redis_.Pipeline(Soon(), commands));
+}
+
 StatusOr<int64_t> View::Repair() {
   WINNOW_ASSIGN_OR_RETURN(const std::vector<ViewOfKind> views, store_.ListViews(Soon()));
   int64_t drift = 0;
@@ -283,6 +317,7 @@ StatusOr<int64_t> View::Repair() {
       WINNOW_RETURN_IF_ERROR(Project(view, std::move(wrong)));
     }
   }
+  WINNOW_RETURN_IF_ERROR(DropRetired());
   drift_.Set(static_cast<double>(drift));
   repaired_.Increment(static_cast<double>(drift));
   return drift;

@@ -42,8 +42,8 @@ class View {
   using Ids = std::vector<std::string>;
   void Loop();
   Status Follow(int64_t position, const HistoryHead& head);
-  // All anew, without asking Redis what it has.
-  Status Rebuild(const HistoryHead& head);
+  // All anew, without asking Redis what it has. `marker`: what stands there now.
+  Status Rebuild(const std::string& marker, const HistoryHead& head);
   Status RebuildKind(const ViewOfKind& view);
   Status Project(const ViewOfKind& view, Ids ids);
   Status Write(const ViewOfKind& view, std::span<const std::string> ids,
@@ -52,7 +52,10 @@ class View {
   StatusOr<Ids> FindExtra(const ViewOfKind& view);
   // Those of the ids that Redis shows otherwise than the store does.
   StatusOr<Ids> Differing(const ViewOfKind& view, std::span<const std::string> ids);
-  Status SetMarker(const HistoryHead& reached);
+  // What older policies showed is shown no more.
+  Status DropRetired();
+  // Whether it still was `from`.
+  StatusOr<bool> MoveMarker(const std::string& from, const std::string& to);
 
   Store& store_;
   redis::Client& redis_;

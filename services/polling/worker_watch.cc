@@ -93,9 +93,10 @@ Status JobWatch::FeedAll() {
 
 Status JobWatch::Feed(Watcher& watcher, const HistoryHead& head) {
   WatchQuery& query = watcher.query;
-  // A new one begins at the head; one of another history where that number is now.
+  // A new one begins at the head.
   query.after = std::clamp<int64_t>(query.after.value_or(head.position), 0, head.position);
   if (*query.after == head.position && watcher.is_greeted) return OkStatus();
+  query.epoch = head.epoch;
   if (!watcher.subscriber.Idle()) {
     has_more_ = true;
     return OkStatus();

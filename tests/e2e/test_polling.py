@@ -6,6 +6,7 @@ import itertools
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from winnow_process import ENVIRONMENT, LIMIT_SECONDS, ROOT, Serving
 
 import winnow
 from winnow import polling_client
+from winnow.job_worker import JobWorker, MoveTo
 from winnow.polling.v1 import polling_pb2
 from winnow.polling_client import Job, JobPolicy, to_duration
 
@@ -201,7 +203,7 @@ def test_an_outage_is_waited_out_without_polling_at_full_rate(
     work()
     look = lambda: client.polling.get_job("stt", recording).failures >= 4  # noqa: E731
     eventually(look, "it failed four times")
-    client.polling.pause_kind("stt", reason="the provider is away")
+    client.polling.pause_kind("stt", note="the provider is away")
     try:
         polls = provider.polls[f"/transcripts/{recording}"]
         assert polls <= 6
@@ -279,3 +281,21 @@ def test_the_operators_verbs(registry: Serving, client: winnow.Winnow, recording
     jobs("pause")
     assert "paused since" in jobs("stats")
     jobs("resume")
+
+
+def test_what_a_handler_may_not_answer_fails_for_good(
+    client: winnow.Winnow, recording: str
+) -> None:
+    """It is no loss of the job, and would be refused the next time, too."""
+    client.polling.register_job("stt", recording, state="summarizing")
+    worker = JobWorker(client.polling, "stt", lambda _: MoveTo("processing"), wait=0.2)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        look = phase_is(client, recording, polling_pb2.JOB_PHASE_FAILED)
+        job = eventually(look, "it failed")
+    finally:
+        worker.stop()
+        thread.join()
+    assert "no transition from summarizing to processing" in job.note
+    assert job.losses == 0

@@ -43,7 +43,7 @@ class PollingKindsTest : public PollingTest {
     request.mutable_policy()->set_etag(etag);
     request.mutable_update_mask()->add_paths("deadline");
     request.set_actor("mina");
-    request.set_reason("the provider got slower");
+    request.set_note("the provider got slower");
     Do(&Handlers::UpdatePolicy, request);
   }
   v1::PreviewPolicyResponse Preview(seconds deadline) {
@@ -120,10 +120,10 @@ TEST_F(PollingKindsTest, APreviewNamesExactlyWhatTheSweepThenTakes) {
   Pass(minutes(20));
   Register("c");
   Pass(minutes(15));
-  EXPECT_EQ(Preview(minutes(40)).would_sweep(), 0);
+  EXPECT_EQ(Preview(minutes(40)).would_sweep_count(), 0);
   const v1::PreviewPolicyResponse preview = Preview(minutes(30));
-  EXPECT_EQ(preview.would_sweep(), 2);
-  EXPECT_EQ(preview.would_sweep_unchanged(), 0);
+  EXPECT_EQ(preview.would_sweep_count(), 2);
+  EXPECT_EQ(preview.would_sweep_unchanged_count(), 0);
   ASSERT_THAT(preview.sweeps(), SizeIs(1));
   EXPECT_EQ(preview.sweeps(0).reason(), v1::STALE_REASON_DEADLINE);
   EXPECT_THAT(preview.sweeps(0).ids(), ElementsAre("a", "b"));
@@ -145,7 +145,7 @@ TEST_F(PollingKindsTest, PoliciesAreVersionedAuditedAndGuardedByEtag) {
   v1::GetPolicyRequest get;
   get.set_kind("stt");
   EXPECT_EQ(Do(&Handlers::GetPolicy, get).policy().version(), 2);
-  EXPECT_EQ(Do(&Handlers::GetPolicy, get).policy().created_by(), "mina");
+  EXPECT_EQ(Do(&Handlers::GetPolicy, get).policy().actor(), "mina");
   get.set_version(1);
   EXPECT_EQ(Do(&Handlers::GetPolicy, get).policy().deadline().seconds(), 3600);
   EXPECT_EQ(Number("SELECT count(*) FROM polling.audit_entries WHERE action = 'policy' "
@@ -233,7 +233,7 @@ TEST_F(PollingKindsTest, PurgesEndedJobsOnlyAndADryRunTellsWhichFirst) {
   request.set_kind("stt");
   EXPECT_EQ(Refused(&Handlers::PurgeJobs, request).code(), StatusCode::kInvalidArgument);
   request.mutable_min_age()->set_seconds(900);
-  EXPECT_EQ(Do(&Handlers::PurgeJobs, request).count(), 0);
+  EXPECT_EQ(Do(&Handlers::PurgeJobs, request).purged_count(), 0);
   request.mutable_min_age()->set_seconds(600);
   request.set_dry_run(true);
   EXPECT_THAT(Do(&Handlers::PurgeJobs, request).ids(), ElementsAre("a", "b"));

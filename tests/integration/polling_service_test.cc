@@ -210,7 +210,7 @@ TEST_F(PollingServiceTest, ALostLeaseIsClaimedAgainAndItsWorkerRefusedOnEveryVer
     v1::Name##Response response;                                                    \
     const grpc::Status status = Name(request, response);                            \
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << #Name; \
-    EXPECT_EQ(ReasonOf(status), Reason::kStateForbids) << #Name;                    \
+    EXPECT_EQ(ReasonOf(status), Reason::kStaleToken) << #Name;                      \
   }
   WINNOW_EXPECT_REFUSED(ReportProgress, request.set_percent(1))
   WINNOW_EXPECT_REFUSED(RescheduleJob, request.mutable_delay())
@@ -335,12 +335,20 @@ TEST_F(PollingServiceTest, AWatchThatResumesMissesAndRepeatsNothing) {
   read(4);
   read(6);
   EXPECT_THAT(ids, ElementsAre("first", "j0", "j1", "j2", "j3", "j4"));
+  const auto refused = [&] {
+    grpc::ClientContext context;
+    const auto stream = stub_->WatchJobs(&context, request);
+    v1::WatchJobsResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    return ReasonOf(stream->Finish());
+  };
+  Sql("UPDATE polling.log_streams SET epoch = 'of a restored database'");
+  EXPECT_EQ(refused(), Reason::kInvalidPageToken);
   request.set_resume_token("nonsense");
-  grpc::ClientContext context;
-  const auto stream = stub_->WatchJobs(&context, request);
-  v1::WatchJobsResponse response;
-  EXPECT_FALSE(stream->Read(&response));
-  EXPECT_EQ(ReasonOf(stream->Finish()), Reason::kInvalidPageToken);
+  EXPECT_EQ(refused(), Reason::kInvalidPageToken);
+  request.clear_resume_token();
+  request.set_kind("nobody");
+  EXPECT_EQ(refused(), Reason::kResourceNotFound);
 }
 
 TEST_F(PollingServiceTest, TellsAllThatIsWrongWithARequest) {

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <thread>
 
 #include "services/polling/worker_view.h"
@@ -139,6 +140,46 @@ TEST_F(PollingViewTest, ARepairFindsAndMendsEveryKindOfDrift) {
   EXPECT_THAT(metrics_.Render(), testing::HasSubstr("winnow_polling_view_drift 4"));
   EXPECT_EQ(*view_.Repair(), 0);
   EXPECT_THAT(metrics_.Render(), testing::HasSubstr("winnow_polling_view_drift 0"));
+}
+
+TEST_F(PollingViewTest, WhatAnOlderPolicyShowedIsShownNoMore) {
+  Register("1");
+  ASSERT_TRUE(Look().ok());
+  const auto moved = store_.UpdatePolicy(Soon(), {"stt", std::nullopt,
+                                                  [](Policy policy) {
+                                                    policy.view_prefix = "speech:";
+                                                    return policy;
+                                                  },
+                                                  "mina", "", ""});
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ(*view_.Repair(), 1);
+  EXPECT_EQ(Count("speech:processing"), 1);
+  EXPECT_EQ(Count(kProcessing), 0);
+}
+
+TEST_F(PollingViewTest, ClaimsGoOnThroughAFlushAndTheViewComesBackByItself) {
+  constexpr int kJobs = 1000;
+  RegisterMany(kJobs);
+  sequencer_.Start();
+  view_.Start();
+  ASSERT_TRUE(test::Eventually([&] { return Count(kProcessing) == kJobs; }));
+  std::atomic<bool> stop = false;
+  std::atomic<int> given = 0;
+  std::thread worker([&] {
+    while (!stop && given < kJobs) given += static_cast<int>(Claim("w", 5).size());
+  });
+  for (int i = 0; i < 5; ++i) {
+    const int before = given;
+    Run({"FLUSHALL"});
+    // Nothing is written to history meanwhile: the loss itself is noticed.
+    EXPECT_TRUE(test::Eventually([&] { return Count(kProcessing) == kJobs; }));
+    EXPECT_TRUE(test::Eventually([&] { return given > before || given == kJobs; }));
+  }
+  stop = true;
+  worker.join();
+  EXPECT_GT(given, 0);
+  view_.Stop();
+  sequencer_.Stop();
 }
 
 TEST_F(PollingViewTest, TwoProcessesThatWriteAtOnceAgreeWithTheStoreInTheEnd) {

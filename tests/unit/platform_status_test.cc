@@ -55,6 +55,8 @@ std::string NameOf(Reason reason) {
       return "kCancelled";
     case Reason::kRedisUnavailable:
       return "kRedisUnavailable";
+    case Reason::kStaleToken:
+      return "kStaleToken";
   }
   return "a number without a Reason";
 }
@@ -98,6 +100,8 @@ TEST(Status, EveryMakerSetsItsCodeAndReason) {
       {NotFound("item", "x"), StatusCode::kNotFound, Reason::kResourceNotFound},
       {AlreadyExists("category", "x"), StatusCode::kAlreadyExists, Reason::kResourceAlreadyExists},
       {FailedPrecondition("b"), StatusCode::kFailedPrecondition, Reason::kStateForbids},
+      {FailedPrecondition("b", Reason::kStaleToken), StatusCode::kFailedPrecondition,
+       Reason::kStaleToken},
       {Aborted(Reason::kStaleEtag, "b"), StatusCode::kAborted, Reason::kStaleEtag},
       {DeadlineExceeded("b"), StatusCode::kDeadlineExceeded, Reason::kDeadlineTooShort},
       {Overloaded("b", milliseconds(5)), StatusCode::kResourceExhausted, Reason::kOverloaded},

@@ -235,7 +235,7 @@ class World {
     if (found == store_.records().end()) return;
     const Job before = found->second.job;
     const auto outcome = store_.Do(last.id, last.command, last.request, kAllSteps);
-    if (before.last_request == last.request) {
+    if (before.last_request == RequestKey(last.command, last.request)) {
       if (!outcome.ok() || outcome->job != before) laws_.Break("a repeated request does nothing");
     } else {
       laws_.Told(last.id, last.command, outcome);

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from winnow.errors import FailedPrecondition, NotFound, WinnowError
+from winnow.errors import FailedPrecondition, InvalidArgument, NotFound, WinnowError
 from winnow.polling_client import HeldJob, Job, PollingClient
 
 _log = logging.getLogger("winnow.worker")
@@ -74,12 +74,19 @@ class Lease:
         """Tells that the job goes on: its no-progress clock begins anew."""
         try:
             self._client.report_progress(self.job, percent, note)
-        except (FailedPrecondition, NotFound):
+        except (FailedPrecondition, NotFound) as error:
+            if not _is_loss(error):
+                raise
             self.lost = True
             self.stop.set()
 
 
 Handler = Callable[[Lease], Outcome]
+
+
+def _is_loss(error: WinnowError) -> bool:
+    """Whether the job is another worker's by now, or nobody's."""
+    return isinstance(error, NotFound) or error.reason == "STALE_TOKEN"
 
 
 class JobWorker:
@@ -176,11 +183,12 @@ class JobWorker:
 
     def _work(self, lease: Lease) -> None:
         try:
-            self._finish(lease, self._handle(lease))
-        except (FailedPrecondition, NotFound):
-            _log.warning("job %s was lost to another worker: dropped", lease.job.id)
+            self._finish_or_fail(lease, self._handle(lease))
         except WinnowError as error:
-            _log.warning("job %s is left to its lease: %s", lease.job.id, error)
+            if _is_loss(error):
+                _log.warning("job %s was lost to another worker: dropped", lease.job.id)
+            else:
+                _log.warning("job %s is left to its lease: %s", lease.job.id, error)
         finally:
             with self._changed:
                 del self._held[lease.job.token]
@@ -195,6 +203,17 @@ class JobWorker:
             if not isinstance(error, (FatalError, TransientError)):
                 _log.exception("the handler of job %s failed", lease.job.id)
             return error
+
+    def _finish_or_fail(self, lease: Lease, outcome: Outcome | Exception) -> None:
+        try:
+            self._finish(lease, outcome)
+        except (FailedPrecondition, InvalidArgument) as error:
+            if _is_loss(error):
+                raise
+            # It would be refused the next time, too: a result over the limit, a transition that
+            # the kind's policy does not have.
+            refused = FatalError(f"what the handler answered was refused: {error}")
+            self._finish(lease, refused)
 
     def _finish(self, lease: Lease, outcome: Outcome | Exception) -> None:
         job = lease.job

@@ -195,12 +195,13 @@ class PollingClient:
         *,
         token: int = 0,
         note: str = "",
+        actor: str = "",
         request_id: str = "",
         timeout: float | None = None,
     ) -> Job:
         """Cancels a job; its worker confirms with the token."""
         request = polling_service_pb2.CancelJobRequest(
-            kind=kind, id=job_id, token=token, note=note, request_id=_id(request_id)
+            kind=kind, id=job_id, token=token, note=note, actor=actor, request_id=_id(request_id)
         )
         return self._connection.unary(self._stub.CancelJob, request, timeout=timeout).job
 
@@ -247,20 +248,32 @@ class PollingClient:
         return paging.iterate(fetch)
 
     def requeue_job(
-        self, kind: str, job_id: str, *, note: str = "", timeout: float | None = None
+        self,
+        kind: str,
+        job_id: str,
+        *,
+        note: str = "",
+        actor: str = "",
+        timeout: float | None = None,
     ) -> Job:
         """Brings a job back that was given up."""
         request = polling_service_pb2.RequeueJobRequest(
-            kind=kind, id=job_id, note=note, request_id=_id("")
+            kind=kind, id=job_id, note=note, actor=actor, request_id=_id("")
         )
         return self._connection.unary(self._stub.RequeueJob, request, timeout=timeout).job
 
     def bury_job(
-        self, kind: str, job_id: str, *, note: str = "", timeout: float | None = None
+        self,
+        kind: str,
+        job_id: str,
+        *,
+        note: str = "",
+        actor: str = "",
+        timeout: float | None = None,
     ) -> Job:
         """Takes a job out of flight."""
         request = polling_service_pb2.BuryJobRequest(
-            kind=kind, id=job_id, note=note, request_id=_id("")
+            kind=kind, id=job_id, note=note, actor=actor, request_id=_id("")
         )
         return self._connection.unary(self._stub.BuryJob, request, timeout=timeout).job
 
@@ -275,14 +288,14 @@ class PollingClient:
         policy: JobPolicy,
         fields: Iterable[str] = (),
         *,
-        reason: str = "",
+        note: str = "",
         actor: str = "",
         request_id: str = "",
         timeout: float | None = None,
     ) -> JobPolicy:
         """Changes the `fields` of a kind's rules, or all; makes a kind that is not there."""
         request = polling_service_pb2.UpdatePolicyRequest(
-            kind=kind, policy=policy, update_mask=FieldMask(paths=fields), reason=reason,
+            kind=kind, policy=policy, update_mask=FieldMask(paths=fields), note=note,
             actor=actor, request_id=_id(request_id),
         )  # fmt: skip
         return self._connection.unary(self._stub.UpdatePolicy, request, timeout=timeout).policy
@@ -303,17 +316,17 @@ class PollingClient:
         return self._connection.unary(self._stub.PreviewPolicy, request, timeout=timeout)
 
     def pause_kind(
-        self, kind: str, *, reason: str = "", actor: str = "", timeout: float | None = None
+        self, kind: str, *, note: str = "", actor: str = "", timeout: float | None = None
     ) -> None:
         """Stops claims of a kind and its clocks: its provider is away."""
-        request = polling_service_pb2.PauseKindRequest(kind=kind, reason=reason, actor=actor)
+        request = polling_service_pb2.PauseKindRequest(kind=kind, note=note, actor=actor)
         self._connection.unary(self._stub.PauseKind, request, timeout=timeout)
 
     def resume_kind(
-        self, kind: str, *, reason: str = "", actor: str = "", timeout: float | None = None
+        self, kind: str, *, note: str = "", actor: str = "", timeout: float | None = None
     ) -> None:
         """Goes on where pause_kind stopped."""
-        request = polling_service_pb2.ResumeKindRequest(kind=kind, reason=reason, actor=actor)
+        request = polling_service_pb2.ResumeKindRequest(kind=kind, note=note, actor=actor)
         self._connection.unary(self._stub.ResumeKind, request, timeout=timeout)
 
     def get_stats(self, kind: str = "", *, timeout: float | None = None) -> Sequence[KindStats]:

@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
  * worker waits, longer each time, and goes on by itself.
  */
 public final class JobWorker {
+  private static final int MAX_ERROR = 1_000; // characters
   private static final System.Logger LOG = System.getLogger(JobWorker.class.getName());
 
   /** What became of one look at a job. */
@@ -250,22 +251,32 @@ public final class JobWorker {
 
   private void work(Lease lease) {
     try {
-      if (isStopping()) {
-        finish(lease, new Release());
-      } else {
-        finish(lease, settings.handler.handle(lease));
-      }
+      handleAndTell(lease);
     } catch (WinnowException error) {
       drop(lease, error);
-    } catch (Exception error) {
-      try {
-        fail(lease, error);
-      } catch (WinnowException refused) {
-        drop(lease, refused);
-      }
     } finally {
       held.remove(lease.job.getToken());
       room.release();
+    }
+  }
+
+  private void handleAndTell(Lease lease) {
+    Outcome outcome;
+    try {
+      outcome = isStopping() ? new Release() : settings.handler.handle(lease);
+    } catch (Exception error) {
+      fail(lease, error);
+      return;
+    }
+    try {
+      finish(lease, outcome);
+    } catch (WinnowException refused) {
+      if (isLoss(refused) || !isRefusal(refused)) {
+        throw refused;
+      }
+      // It would be refused the next time, too: a result over the limit, a transition that the
+      // kind's policy does not have.
+      fail(lease, new FatalException("what the handler answered was refused: " + refused));
     }
   }
 
@@ -303,9 +314,18 @@ public final class JobWorker {
       calls.cancel(lease.job);
       return;
     }
-    String text = error.getMessage() == null ? error.getClass().getName() : error.getMessage();
     Duration retryAfter = error instanceof TransientException known ? known.retryAfter : null;
-    calls.fail(lease.job, error instanceof FatalException, text, retryAfter);
+    calls.fail(lease.job, error instanceof FatalException, textOf(error), retryAfter);
+  }
+
+  /** What is said of an error: never nothing, and no more than the registry takes. */
+  private static String textOf(Exception error) {
+    String text = error.getMessage();
+    if (text == null || text.isEmpty()) {
+      return error.getClass().getName();
+    }
+    boolean fits = text.codePointCount(0, text.length()) <= MAX_ERROR;
+    return fits ? text : text.substring(0, text.offsetByCodePoints(0, MAX_ERROR));
   }
 
   private void beat() {
@@ -339,7 +359,12 @@ public final class JobWorker {
     }
   }
 
+  /** Whether the job is another worker's by now, or nobody's. */
   private static boolean isLoss(WinnowException error) {
-    return error.code() == Code.FAILED_PRECONDITION || error.code() == Code.NOT_FOUND;
+    return error.code() == Code.NOT_FOUND || error.reason().equals("STALE_TOKEN");
+  }
+
+  private static boolean isRefusal(WinnowException error) {
+    return error.code() == Code.FAILED_PRECONDITION || error.code() == Code.INVALID_ARGUMENT;
   }
 }

@@ -62,6 +62,17 @@ final class FakeServer implements AutoCloseable {
             .build());
   }
 
+  /** FAILED_PRECONDITION, for this reason. */
+  static StatusRuntimeException failedPrecondition(String reason) {
+    return StatusProto.toStatusRuntimeException(
+        Status.newBuilder()
+            .setCode(Code.FAILED_PRECONDITION_VALUE)
+            .setMessage("not as it stands")
+            .addDetails(
+                Any.pack(ErrorInfo.newBuilder().setDomain("winnow").setReason(reason).build()))
+            .build());
+  }
+
   /** INVALID_ARGUMENT with one violation per field. */
   static Status invalid(String... fields) {
     BadRequest.Builder bad = BadRequest.newBuilder();

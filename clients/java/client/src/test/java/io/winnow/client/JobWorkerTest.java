@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
-import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.winnow.polling.v1.CancelJobRequest;
 import io.winnow.polling.v1.CancelJobResponse;
@@ -84,7 +83,8 @@ class JobWorkerTest {
         CompleteJobRequest request, StreamObserver<CompleteJobResponse> answer) {
       told.add("complete " + request.getId() + " " + request.getResult().toStringUtf8());
       if (request.getToken() != 7) {
-        answer.onError(Status.FAILED_PRECONDITION.asRuntimeException());
+        String reason = request.getToken() < 7 ? "STALE_TOKEN" : "STATE_FORBIDS";
+        answer.onError(FakeServer.failedPrecondition(reason));
         return;
       }
       end(answer, CompleteJobResponse.getDefaultInstance());
@@ -189,6 +189,9 @@ class JobWorkerTest {
       assertEquals("transient 503 9", nextTold());
       offer("zombie", 6);
       assertEquals("complete zombie text", nextTold());
+      offer("refused", 8);
+      assertEquals("complete refused text", nextTold());
+      assertTrue(nextTold().startsWith("fatal what the handler answered was refused"));
       offer("next", 7);
       assertEquals("complete next text", nextTold());
     }
