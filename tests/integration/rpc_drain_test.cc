@@ -180,6 +180,19 @@ TEST(Drain, TellsNobodyThatACallWasCancelled) {
   }
 }
 
+TEST(Drain, LogsNoFailureThatIsNone) {
+  testing::internal::CaptureStderr();
+  {
+    EchoServer server;
+    const auto stub = echo::EchoService::NewStub(server.NewTcpChannel());
+    echo::SayResponse response;
+    EXPECT_TRUE(stub->Say(ContextOf().get(), {}, &response).ok());
+    EXPECT_TRUE(EndCalls(server));
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(log.find("\"warn\""), std::string::npos) << log;
+}
+
 TEST(Drain, KeepsServingDuringItsDelayUnlessHurried) {
   EchoOptions options;
   options.config.mutable_calls()->mutable_drain_delay()->set_seconds(60);
