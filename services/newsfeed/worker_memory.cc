@@ -154,13 +154,14 @@ Status MemoryKeeper::Refill(Deadline deadline, const std::string& ns, const std:
   return FillFromStore(deadline, {ns, category});
 }
 
-// Brings a fill of an earlier position to that of memory. False when it cannot be.
+// Brings a fill of an earlier position to the head of the log, so that it is as fresh as one from
+// the store. False when it cannot be.
 StatusOr<bool> MemoryKeeper::CatchUp(pg::Session& session, const std::string& feed,
                                      FeedFill& fill) {
   WINNOW_ASSIGN_OR_RETURN(const pg::Head head, ReadHead(session, FeedsStream()));
   if (head.epoch != fill.epoch || head.head < fill.position) return false;
-  const int64_t position = memory_.position();
-  if (position <= fill.position) return true;
+  const int64_t position = head.head;
+  if (position == fill.position) return true;
   if (position - fill.position > kMostReplayed) return false;
   const auto changes = ReadChanges(session, fill.position, position, kMostReplayed);
   if (changes.empty() || changes.front().seq != fill.position + 1) return false;

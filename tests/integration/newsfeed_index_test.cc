@@ -39,7 +39,7 @@ class Indexing : public NewsFeedTest {
   // As a version with other words for the same left them.
   void MakeOfOtherRules() {
     Execute("UPDATE newsfeed.article_search SET grams = '{1,2}', rules = 0");
-    Execute("UPDATE newsfeed.article_keywords SET keyword = 'old ' || keyword");
+    Execute("UPDATE newsfeed.article_keywords SET keyword = 'old ' || keyword, signature = -1");
     Execute(
         "UPDATE newsfeed.feed_entries e SET terms = array_to_tsvector(ARRAY(SELECT 'old ' || "
         "t.term "
