@@ -112,11 +112,10 @@ TEST_F(DedupHistory, TheMostCitedAreListedPageByPageOfOneRange) {
   };
   for (int story = 0; story < kStories; ++story) {
     for (int repeat = 0; repeat <= 1 + story / 3; ++repeat) {  // many are repeated as often
-      SubmitAt(id(story, repeat), std::to_string(repeat), story, std::chrono::minutes(repeat));
+      Submit(NewDocument(id(story, repeat), std::to_string(repeat), test::StoryTitle(story)));
     }
   }
   v1::ListTopCitedRequest request;
-  *request.mutable_from_time() = ToTimestamp(kStart);
   request.set_page_size(2);
   std::vector<std::string> listed;
   v1::ListTopCitedResponse page;
@@ -126,7 +125,8 @@ TEST_F(DedupHistory, TheMostCitedAreListedPageByPageOfOneRange) {
     for (const auto& original : page.originals()) listed.push_back(original.original_id());
     request.set_page_token(page.next_page_token());
     // Repeated since: not of the range that the first page took.
-    SubmitAt("late" + std::to_string(listed.size()), "late", 0, std::chrono::hours(20));
+    const std::string late = "late" + std::to_string(listed.size());
+    Submit(NewDocument(late, late, test::StoryTitle(0)));
   } while (!request.page_token().empty() && listed.size() <= kStories);
   EXPECT_THAT(listed, ElementsAre("s6-0", "s3-0", "s4-0", "s5-0", "s0-0", "s1-0", "s2-0"));
   request.set_page_size(0);
