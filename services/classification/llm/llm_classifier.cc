@@ -176,7 +176,7 @@ class LlmClassifier::Round {
 
   Outcome ToOutcome(int index, Source source) const {
     const Label& label = labels_[static_cast<size_t>(index)];
-    return {label.status, Failure::kNone, source, 0, label.reason};
+    return {label.status, Failure::kNone, source, kNoScore, label.reason};
   }
 
   void Add(const Pending& item, const Outcome& outcome, Delivery& delivery) const {
