@@ -138,9 +138,12 @@ TEST_F(EventDelivery, AWriterThatCommitsLaterThanALaterOneIsNotSkipped) {
 
 TEST_F(EventDelivery, TwoProcessesOnOneSchemaDeliverEachEventOnce) {
   Recorder recorders[2];
+  // Connections of its own each: a session that has one's sign of life is no obstacle to itself.
+  std::vector<std::unique_ptr<pg::Pool>> pools;
   std::vector<std::unique_ptr<InProcessTransport>> transports;
   for (Recorder& recorder : recorders) {
-    transports.push_back(MakeTransport());
+    pools.push_back(std::make_unique<pg::Pool>(PoolOptions(pool_url_), metrics_));
+    transports.push_back(std::make_unique<InProcessTransport>(*pools.back(), metrics_, Quick()));
     transports.back()->AddProducer("one");
     transports.back()->AddConsumer(recorder.AsConsumer("dedup", kCollected));
     ASSERT_TRUE(transports.back()->Start().ok());
