@@ -52,8 +52,9 @@ def test_the_samples_go_in_and_again_change_nothing(server: Serving, namespace: 
     assert report["duplicates"] >= 10
 
     with server.connect() as client:
-        # Of two reports that two processes decide at once either may be the first, but each story
-        # is shown, once: an item that comes back after the window is merged into its article.
+        # Of two reports that two processes decide at once either may be the first, and what comes
+        # back after the window counts as within it if it is decided first. But each story is shown,
+        # once: what comes back is merged into its article.
         items = {each.id: each for each in client.collector.items(namespace=namespace)}
         unique = [
             each
@@ -62,7 +63,7 @@ def test_the_samples_go_in_and_again_change_nothing(server: Serving, namespace: 
         ]
         assert len(unique) == report["accepted"]
         stories = sorted({each.canonical_url for each in unique})
-        assert len(stories) == report["accepted"] - 1
+        assert report["accepted"] - 1 <= len(stories) <= report["accepted"]
         eventually(
             lambda: (
                 sorted(items[each.id].canonical_url for each in feed(client, namespace)) == stories
