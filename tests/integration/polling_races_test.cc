@@ -154,7 +154,13 @@ TEST_F(PollingRacesTest, AKindThatCannotBeSweptKeepsNoOtherWaiting) {
                 policy.states = {"running"};
                 return policy;
               }).ok());
-  Sql("UPDATE polling.policies SET deadline_us = 9223372036854775807 WHERE kind = 'aaa'");
+  const NewJob job{"broken", "", "", Micros(0)};
+  ASSERT_TRUE(store_.Register(Soon(), "aaa", {&job, 1}, "").ok());
+  ASSERT_TRUE(store_.Claim(Soon(), {"aaa", "w", 1}).ok());
+  Sql("CREATE FUNCTION polling.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "  IF NEW.kind = 'aaa' THEN RAISE 'this kind cannot be written'; END IF; RETURN NEW; END $$;"
+      "CREATE TRIGGER refuse BEFORE UPDATE ON polling.jobs FOR EACH ROW"
+      "  EXECUTE FUNCTION polling.refuse()");
   Register("1");
   Claim("w");
   Pass(seconds(31));

@@ -1,6 +1,7 @@
 #include <future>
 
 #include "services/platform/grpc/error_exit.h"
+#include "services/polling/convert.h"
 #include "services/polling/service.h"
 #include "tests/integration/polling_fixture.h"
 #include "tests/support/test_platform.h"
@@ -337,12 +338,13 @@ TEST_F(PollingServiceTest, AWatchThatResumesMissesAndRepeatsNothing) {
   EXPECT_THAT(ids, ElementsAre("first", "j0", "j1", "j2", "j3", "j4"));
   const auto refused = [&] {
     grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     const auto stream = stub_->WatchJobs(&context, request);
     v1::WatchJobsResponse response;
     EXPECT_FALSE(stream->Read(&response));
     return ReasonOf(stream->Finish());
   };
-  Sql("UPDATE polling.log_streams SET epoch = 'of a restored database'");
+  request.set_resume_token(ResumeToken({"stt", "", 1, "of a restored database"}));
   EXPECT_EQ(refused(), Reason::kInvalidPageToken);
   request.set_resume_token("nonsense");
   EXPECT_EQ(refused(), Reason::kInvalidPageToken);
