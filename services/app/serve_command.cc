@@ -78,7 +78,7 @@ Status Run(const config::v1::Config& config, const ServeOptions& options,
     serving.CallOffStart();
     if (count > 1) serving.HurryStop();
   });
-  if (const Status started = Start(config, options, serving); !started.ok()) {
+  if (Status started = Start(config, options, serving); !started.ok()) {
     if (!interrupt.requested()) return started;
     log::Info("stopped while it started",
               {{"signal", interrupt.signal()}, {"where", Message(started)}});

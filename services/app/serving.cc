@@ -1,6 +1,6 @@
 #include "services/app/serving.h"
 
-#include <ranges>
+#include <algorithm>
 
 #include "services/app/transport.h"
 #include "services/platform/grpc/dead_letter_target.h"
@@ -122,7 +122,7 @@ Status Serving::Stop() {
   phase.Ended("calls drained");
   if (transport_) transport_->Stop(end);
   phase.Ended("events delivered");
-  for (const rpc::Target& target : std::views::reverse(targets_)) target.stop();
+  std::for_each(targets_.rbegin(), targets_.rend(), [](const auto& target) { target.stop(); });
   phase.Ended("workers stopped");
   if (server_) server_->Shutdown();
   peers_.reset();
@@ -134,7 +134,7 @@ Status Serving::Stop() {
   runtime_.reset();
   metrics_http_.reset();  // a scrape may have the drain's last counts
   phase.Ended("server ended");
-  const Status closed = store_ ? store_->Close(end) : OkStatus();
+  Status closed = store_ ? store_->Close(end) : OkStatus();
   store_.reset();
   phase.Ended("store closed");
   return closed;

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -78,19 +78,19 @@ class Holder {
 
 class PrivatePostgresTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() { template_ = std::make_unique<test::TempDir>("private-template"); }
-  static void TearDownTestSuite() { template_.reset(); }
+  static void SetUpTestSuite() { prototype = std::make_unique<test::TempDir>("private-template"); }
+  static void TearDownTestSuite() { prototype.reset(); }
 
   // Puts a copy of a fresh cluster into the data directory: much quicker than an initdb.
   void CopyCluster() {
-    if (!std::filesystem::exists(template_->path() + "/pg")) {
+    if (!std::filesystem::exists(prototype->path() + "/pg")) {
       const Programs programs = FindPrograms({}, account_).at(0);
-      ASSERT_TRUE(InitCluster(template_->path(), programs, account_, -1, /*durable=*/false).ok());
+      ASSERT_TRUE(InitCluster(prototype->path(), programs, account_, -1, /*durable=*/false).ok());
     }
     std::filesystem::create_directory(data_dir_);
     std::filesystem::permissions(data_dir_, std::filesystem::perms(0755));
     const Account self = {.uid = geteuid(), .gid = getegid(), .name = "", .home = ""};
-    const auto copied = pg::Run({{"/bin/cp", "-a", template_->path() + "/pg", data_dir_}, self},
+    const auto copied = pg::Run({{"/bin/cp", "-a", prototype->path() + "/pg", data_dir_}, self},
                                 std::chrono::seconds(60));
     ASSERT_TRUE(copied.ok() && copied->exit_code == 0) << copied.status().message();
   }
@@ -121,7 +121,7 @@ class PrivatePostgresTest : public testing::Test {
     return pid;
   }
 
-  static inline std::unique_ptr<test::TempDir> template_;
+  static inline std::unique_ptr<test::TempDir> prototype;
   test::TempDir temp_{"private"};
   std::string data_dir_ = temp_.path() + "/data";
   Account account_ = *AccountFor(geteuid());

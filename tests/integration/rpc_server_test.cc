@@ -217,7 +217,7 @@ TEST_F(Tls, SaysThatKeyAndCertificateDoNotBelongTogether) {
 TEST_F(Tls, SaysWhichFileHoldsWhatCannotBeRead) {
   const TempDir folder("tls");
   const auto write = [&](const std::string& name, const std::string& kind) {
-    const std::string path = folder.path() + "/" + name;
+    std::string path = folder.path() + "/" + name;
     std::ofstream(path) << "-----BEGIN " << kind << "-----\nAAAA\n-----END " << kind << "-----\n";
     return path;
   };

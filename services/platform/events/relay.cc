@@ -172,7 +172,7 @@ Status Relay::RemoveSettled(Deadline deadline) {
     session.Execute(sql_.remove, ToMultirange(ids));
     return OkStatus();
   };
-  const Status status = any_dead ? pool_.Write(deadline, remove) : pool_.Read(deadline, remove);
+  Status status = any_dead ? pool_.Write(deadline, remove) : pool_.Read(deadline, remove);
   if (status.ok()) {
     for (const Settled& row : settled) in_flight_.erase(row.id);
   } else {

@@ -19,13 +19,13 @@ Runtime::Runtime(RuntimeOptions options, Metrics& metrics)
       write_pool_("rpc-write", options_.write_threads, options_.queue_limit) {
   for (const auto& [lane, pool] : {std::pair{"read", &read_pool_}, {"write", &write_pool_}}) {
     gauges_.push_back(metrics.AddGauge("winnow_rpc_queue_depth", "Calls that wait for a thread.",
-                                       {{"pool", lane}}, [pool] { return pool->Depth(); }));
+                                       {{"pool", lane}}, [pool = pool] { return pool->Depth(); }));
   }
   for (const auto& [kind, budget] :
        {std::pair{"ingest", &ingest_bytes_}, {"watch", &watch_bytes_}}) {
-    gauges_.push_back(metrics.AddGauge("winnow_rpc_stream_bytes",
-                                       "Messages of streams that wait in memory.", {{"kind", kind}},
-                                       [budget] { return static_cast<double>(budget->used()); }));
+    gauges_.push_back(metrics.AddGauge(
+        "winnow_rpc_stream_bytes", "Messages of streams that wait in memory.", {{"kind", kind}},
+        [budget = budget] { return static_cast<double>(budget->used()); }));
   }
 }
 

@@ -50,7 +50,7 @@ Command PostmasterCommand(const Programs& programs, const Account& account,
                           int lock_fd) {
   Command command = {{programs.Path("postgres"), "-D", cluster_dir}, account};
   for (std::string& setting : settings) {
-    command.argv.push_back("-c");
+    command.argv.emplace_back("-c");
     command.argv.push_back(std::move(setting));
   }
   command.keep_fd = lock_fd;

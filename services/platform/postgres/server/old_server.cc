@@ -1,8 +1,8 @@
 #include "services/platform/postgres/server/old_server.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -1,9 +1,9 @@
 #include "services/platform/postgres/server/supervisor.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
