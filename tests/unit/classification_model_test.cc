@@ -215,7 +215,8 @@ TEST(JsonReader, RefusesWhatIsNoJson) {
     EXPECT_FALSE(json.Skip()) << text;
     EXPECT_EQ(json.Peek(), JsonReader::Kind::kError) << text;
   }
-  JsonReader deep(std::string(100, '['));
+  const std::string brackets(100, '[');
+  JsonReader deep(brackets);
   EXPECT_FALSE(deep.Skip());
 }
 
