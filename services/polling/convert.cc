@@ -109,6 +109,10 @@ std::string ResumeToken(const WatchQuery& query) {
       .Finish();
 }
 
+Status HistoryGone() {
+  return InvalidPageToken("it is of a history that the database no longer has: begin anew");
+}
+
 StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request) {
   Violations violations;
   WatchQuery query{request.kind(), request.id(), std::nullopt, ""};

@@ -38,6 +38,8 @@ std::vector<Phase> ToEndedPhases(const v1::PurgeJobsRequest& request, Violations
 StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request);
 // Of a query whose place is known.
 std::string ResumeToken(const WatchQuery& query);
+// The answer to a token, or the end of a watch, of a history that the database no longer has.
+Status HistoryGone();
 
 v1::Policy ToProto(const PolicyVersion& version);
 v1::WouldSweep ToProto(const WouldSweep& sweep);

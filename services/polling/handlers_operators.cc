@@ -72,9 +72,7 @@ Status Handlers::WatchJobs(const rpc::CallContext& call, const v1::WatchJobsRequ
   WINNOW_ASSIGN_OR_RETURN(WatchQuery query, FromProto(request));
   WINNOW_RETURN_IF_ERROR(store_.GetPolicy(call.deadline, query.kind, 0).status());
   WINNOW_ASSIGN_OR_RETURN(const HistoryHead head, store_.ReadHead(call.deadline));
-  if (!query.epoch.empty() && query.epoch != head.epoch) {
-    return InvalidPageToken("it is of a history that the database no longer has: begin anew");
-  }
+  if (!query.epoch.empty() && query.epoch != head.epoch) return HistoryGone();
   return watch_.Add(std::move(query), std::move(subscriber));
 }
 

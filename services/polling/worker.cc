@@ -39,8 +39,10 @@ void Worker::Run() {
   auto next_gauges = steady_clock::now();
   for (;;) {
     Status done = SweepAll();
-    if (done.ok() && steady_clock::now() >= next_gauges) {
-      done = SetGauges();
+    // One kind that cannot be swept hides no other's figures.
+    if (done.code() != StatusCode::kUnavailable && steady_clock::now() >= next_gauges) {
+      const Status set = SetGauges();
+      if (done.ok()) done = set;
       next_gauges = steady_clock::now() + options_.gauges_every;
     }
     if (!done.ok() && !told) {

@@ -72,9 +72,11 @@ void ClaimQueue::GiveBack(const std::string& kind, const std::vector<Job>& jobs)
     const auto released =
         store_.Do(steady_clock::now() + kClaimTime, job.key, command::Release{job.token}, "");
     if (released.ok()) continue;
-    log::Warn("polling: claimed jobs are left to their leases",
+    log::Warn("polling: a claimed job is left to its lease",
               {{"kind", kind}, {"error", released.status().ToString()}});
-    return;
+    const StatusCode code = released.status().code();
+    // What was buried meanwhile holds up no other.
+    if (code == StatusCode::kUnavailable || code == StatusCode::kDeadlineExceeded) return;
   }
 }
 

@@ -93,6 +93,10 @@ Status JobWatch::FeedAll() {
 
 Status JobWatch::Feed(Watcher& watcher, const HistoryHead& head) {
   WatchQuery& query = watcher.query;
+  if (!query.epoch.empty() && query.epoch != head.epoch) {
+    watcher.subscriber.End(HistoryGone());
+    return OkStatus();
+  }
   // A new one begins at the head.
   query.after = std::clamp<int64_t>(query.after.value_or(head.position), 0, head.position);
   if (*query.after == head.position && watcher.is_greeted) return OkStatus();

@@ -229,6 +229,9 @@ def test_what_clients_call_once_is_not_tried_again_by_the_mesh() -> None:
     sources = (ROOT / "clients" / "java" / "client" / "src" / "main").rglob("*Client.java")
     once = r"callOnce\(\s*\w+Grpc\.get(\w+)Method"
     called_once = {name for each in sources for name in re.findall(once, each.read_text())}
+    python = (ROOT / "clients" / "python" / "src" / "winnow").glob("*_client.py")
+    once = r"unary\(\s*self\._stub\.(\w+),[^()]*idempotent=False"
+    assert {name for each in python for name in re.findall(once, each.read_text())} == called_once
     config = yaml.safe_load((ROOT / "docs" / "mesh" / "envoy.yaml").read_text())
     listener = config["static_resources"]["listeners"][0]
     manager = listener["filter_chains"][0]["filters"][0]["typed_config"]

@@ -362,7 +362,9 @@ class PollingClient:
         request = polling_service_pb2.KickJobsRequest(
             kind=kind, reason=reason, max_jobs=max_jobs, note=note, actor=actor
         )
-        return self._connection.unary(self._stub.KickJobs, request, timeout=timeout)
+        return self._connection.unary(
+            self._stub.KickJobs, request, timeout=timeout, idempotent=False
+        )
 
     def purge_jobs(
         self,
