@@ -118,7 +118,8 @@ Status Serving::Stop() {
   // One deadline for all that follows: a PostgreSQL that is silent by then holds nobody up.
   const Deadline end = std::min(latest, steady_clock::now() + limit);
   if (store_) store_->EndBy(end);
-  if (server_) server_->Drain(end);
+  // A caller that does not read may use up its part, not that of the events and the workers.
+  if (server_) server_->Drain(end - limit / 4);
   phase.Ended("calls drained");
   if (transport_) transport_->Stop(end);
   phase.Ended("events delivered");

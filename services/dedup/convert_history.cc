@@ -128,7 +128,8 @@ StatusOr<TopQuery> FromProto(const v1::ListTopCitedRequest& request, Time now) {
   TopQuery query;
   query.ns = ReadNamespace(request.namespace_(), violations);
   const TimeRange asked = ReadRange(request, violations);
-  query.range = Close(asked, now, violations);
+  // A later page has the range of the first.
+  if (request.page_token().empty()) query.range = Close(asked, now, violations);
   query.page_size = ReadSize(request.page_size(), kDefaultTop, kMostTop, "page_size", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   query.filter = query.ns + '\0' + TimeKey(asked.from) + '\0' + TimeKey(asked.until);

@@ -6,6 +6,7 @@ namespace winnow::rpc {
 
 std::unique_ptr<LongCalls::Place> LongCalls::Add(const std::shared_ptr<LongCall>& call) {
   if (auto place = TryAdd(call)) return place;
+  if (patience_.count() == 0) return nullptr;  // of this kind none is ever idle
   const std::shared_ptr<LongCall> idle = TakeOutIdlest();
   if (idle == nullptr) return nullptr;
   idle->EndForRoom();
