@@ -78,6 +78,7 @@ def main() -> int:
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        environment["PYTEST_ADDOPTS"] = ""  # tools/lib.sh turns the cache off, which tries live on
         command = [sys.executable, "-m", "pytest", *pytest_options(temporary, folder)]
         command += tries.options() if tries else ["-p", "no:cacheprovider"]
         command += [str(folder), *sys.argv[2:]]

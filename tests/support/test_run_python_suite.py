@@ -33,6 +33,7 @@ def test_flaky():
 
 def run(suite: Path, tries: Path | None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if "WINNOW_SUITE" not in name}
+    environment["PYTEST_ADDOPTS"] = "-p no:cacheprovider"  # as tools/lib.sh says it
     if tries is not None:
         environment["WINNOW_SUITE_TRIES"] = str(tries)
     return subprocess.run(
