@@ -243,6 +243,9 @@ TEST(Overload, IsRefusedWithAHintAndSparesTheOtherLane) {
   std::atomic<int> refused = 0;
   std::vector<std::thread> callers;
   for (int i = 0; i < 40; ++i) {
+    if (i == 1) {
+      EXPECT_TRUE(Eventually([&] { return gate.Waiting() == 1; })) << "the first one runs";
+    }
     callers.emplace_back([&] {
       echo::StoreResponse response;
       const grpc::Status status = server.stub().Store(ContextOf().get(), {}, &response);
