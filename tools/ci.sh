@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./x ci: lint, every suite, clang-tidy on what changed. Runs all phases and then tells how long
-# each took and which failed. ./x sanitize is apart: it builds everything a second time.
+# ./x ci: lint, every suite, the unit suites again under sanitizers, clang-tidy on what changed.
+# Runs all phases and then tells how long each took and which failed.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -62,5 +62,6 @@ needed_phase install tools/install.sh --test
 phase lint tools/lint.sh
 needed_phase build build_all
 phase suites suites
+phase sanitizers tools/sanitize.sh unit
 phase clang-tidy tools/tidy.sh
 summary

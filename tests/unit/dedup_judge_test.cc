@@ -132,11 +132,10 @@ class JudgeWorld {
     next.arrival = told_.empty() ? Time() : told_.back().arrival;
     if (!world_.OneIn(3)) next.arrival += microseconds(world_.Below(100));
     Fingerprint& print = next.print;
-    const bool is_variation = !told_.empty() && !world_.OneIn(3);
-    const auto& earlier = told_[is_variation ? world_.Below(told_.size()) : 0];
-    if (is_variation) {
-      print.title = world_.OneIn(3) ? earlier.print.title : world_.Vary(earlier.print.title);
-      print.lead = world_.OneIn(2) ? earlier.print.lead : world_.Vary(earlier.print.lead);
+    if (!told_.empty() && !world_.OneIn(3)) {
+      const Fingerprint& earlier = told_[world_.Below(told_.size())].print;
+      print.title = world_.OneIn(3) ? earlier.title : world_.Vary(earlier.title);
+      print.lead = world_.OneIn(2) ? earlier.lead : world_.Vary(earlier.lead);
     } else {
       print.title = world_.NextSet();
       if (!world_.OneIn(4)) print.lead = world_.NextSet();
