@@ -47,7 +47,9 @@ class NamespaceWindow {
   // Arrival of the newest entry ever kept; Time::min() when there was none.
   Time last_arrival() const { return last_arrival_; }
   // Forgets what no document that arrives from now on can meet.
-  void Expire() { index_.Expire(last_arrival_ - policy_.window); }
+  void Expire() {
+    if (last_arrival_ != Time::min()) index_.Expire(last_arrival_ - policy_.window);
+  }
   // Forgets the oldest part of the window to save memory. False when there is too little left.
   bool Shorten() { return index_.DropOldestSegment(); }
   // Channels are numbered as they come; after this many it is time to load the window anew.

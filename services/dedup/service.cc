@@ -1,5 +1,7 @@
 #include "services/dedup/service.h"
 
+#include <functional>
+
 #include "services/dedup/handlers.h"
 #include "services/dedup/service_config.h"
 #include "services/dedup/service_text_rules.h"
@@ -152,7 +154,7 @@ class Service final : public v1::DedupService::CallbackService {
                                                                     const Request&)) {
     return binder_.Unary(context, request, response, method,
                          [this, handler](const rpc::CallContext& call, const Request& r) {
-                           return (handlers_.*handler)(call, r);
+                           return std::invoke(handler, handlers_, call, r);
                          });
   }
 

@@ -1,5 +1,7 @@
 #include "services/newsfeed/service.h"
 
+#include <functional>
+
 #include "services/newsfeed/handlers.h"
 #include "services/newsfeed/service_category_rules.h"
 #include "services/newsfeed/service_items.h"
@@ -170,7 +172,7 @@ class Service final : public HotService {
                                                                     const Request&)) {
     return binder_.Unary(context, request, response, method,
                          [this, handler](const rpc::CallContext& call, const Request& r) {
-                           return (handlers_.*handler)(call, r);
+                           return std::invoke(handler, handlers_, call, r);
                          });
   }
 

@@ -107,7 +107,8 @@ std::vector<Delivery> ConsumerQueue::TakeBatch() {
     if (waiting_.empty()) {
       changed_.wait(lock);
     } else {
-      changed_.wait_until(lock, waiting_.begin()->first);
+      const auto next = waiting_.begin()->first;  // the entry may go while this waits
+      changed_.wait_until(lock, next);
     }
   }
   std::vector<Delivery> batch;

@@ -1,5 +1,7 @@
 #include "services/platform/grpc/dead_letter_target.h"
 
+#include <functional>
+
 #include "services/platform/events/dead_letter_handlers.h"
 #include "services/platform/grpc/binder.h"
 #include "winnow/events/v1/dead_letter_service.grpc.pb.h"
@@ -45,7 +47,7 @@ class Service final : public v1::DeadLetterService::CallbackService {
                                                                               const Request&)) {
     return binder_.Unary(context, request, response, method,
                          [this, handler](const CallContext& call, const Request& r) {
-                           return (handlers_.*handler)(call, r);
+                           return std::invoke(handler, handlers_, call, r);
                          });
   }
 
