@@ -180,7 +180,7 @@ TEST_F(DedupWorker, AChannelThatRepeatsOneTitleKeepsNobodyWaiting) {
     }
   }
   EXPECT_EQ(instance.SubmitOne(NewDocument("y", "two", title))->original_id, "0");
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
   EXPECT_THAT(test::DifferencesFromReplay(instance.pool(), "default"), ::testing::IsEmpty());
 }
 
