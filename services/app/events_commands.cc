@@ -40,8 +40,9 @@ std::string FullEvent(const std::string& event) {
 void PrintDeadLetter(const DeadLetter& letter) {
   const std::string event = letter.event().substr(letter.event().rfind('.') + 1);
   std::cout << Printable(letter.id()) << '\n'
-            << "  " << Printable(event) << " of " << ShortTime(letter.occur_time()) << ", dead "
-            << ShortTime(letter.dead_time()) << " after " << letter.attempts()
+            << "  " << Printable(event) << " of "
+            << (letter.has_occur_time() ? ShortTime(letter.occur_time()) : "an unknown time")
+            << ", dead " << ShortTime(letter.dead_time()) << " after " << letter.attempts()
             << (letter.attempts() == 1 ? " attempt" : " attempts") << ", in "
             << Printable(letter.queue()) << '\n'
             << "  " << Printable(letter.reason()) << '\n';

@@ -112,6 +112,10 @@ Status ToStatus(const grpc::Status& status) {
   if (code == StatusCode::kUnimplemented) {
     return Status(code, "the server does not know this call: it is older, or runs other targets");
   }
+  // A proxy resets the streams of a server that died so. Winnow's own defects carry a reason.
+  if (code == StatusCode::kInternal || code == StatusCode::kUnknown) {
+    return Status(StatusCode::kUnavailable, "the connection was lost: " + status.error_message());
+  }
   return Status(code, status.error_message());
 }
 

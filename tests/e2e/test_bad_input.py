@@ -275,7 +275,10 @@ def test_bytes_that_are_no_utf8_are_refused_and_the_connection_goes_on(
     request = collector_service_pb2.BatchPutItemsRequest(items=[item(namespace, 40, title="XYZ")])
     with pytest.raises(grpc.RpcError) as raised:
         call(request.SerializeToString().replace(b"XYZ", b"\xff\xfe\xfd"), timeout=30)
-    assert isinstance(from_rpc_error(raised.value), winnow.WinnowError)
+    error = from_rpc_error(raised.value)
+    assert isinstance(error, winnow.InvalidArgument)
+    assert error.reason == "INVALID_FIELD"
+    assert "UTF-8" in error.message
     put(client, [item(namespace, 41)])
 
 

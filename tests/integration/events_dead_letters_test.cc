@@ -96,6 +96,17 @@ TEST_F(OutboxDeadLettersTest, AreListedInPagesAndByQueueAndEvent) {
   EXPECT_EQ(List(request).size(), 0U);
 }
 
+TEST_F(OutboxDeadLettersTest, AFilterThatNoNameCanHaveIsRefused) {
+  v1::ListDeadLettersRequest request;
+  request.set_event(std::string("a\0b", 3));
+  EXPECT_EQ(handlers_->ListDeadLetters(Call(), request).status().code(),
+            StatusCode::kInvalidArgument);
+  v1::PurgeDeadLettersRequest purge;
+  purge.mutable_selection()->add_ids(std::string("a\0b", 3));
+  EXPECT_EQ(handlers_->PurgeDeadLetters(Call(), purge).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
 TEST_F(OutboxDeadLettersTest, AReplayOfOneDeliversThatOneAgain) {
   MakeDead();
   v1::ReplayDeadLettersRequest request;

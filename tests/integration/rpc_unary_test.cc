@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <google/rpc/error_details.pb.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <stdexcept>
 
 #include "services/platform/grpc/error_exit.h"
@@ -42,6 +44,40 @@ TEST(UnaryCall, AnswersInProcessAndOverTcp) {
   ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
   EXPECT_EQ(answer.response.text(), "hello");
   EXPECT_EQ(answer.response.caller(), "anonymous");
+}
+
+// The bytes as any program may send them: gRPC cannot parse them, and no handler sees them.
+grpc::Status SendBytes(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                       const std::string& sent) {
+  const grpc::Slice slice(sent);
+  const grpc::ByteBuffer request(&slice, 1);
+  grpc::ByteBuffer response;
+  const auto context = ContextOf();
+  std::promise<grpc::Status> ended;
+  grpc::GenericStub(channel).UnaryCall(context.get(), method, {}, &request, &response,
+                                       [&](grpc::Status status) { ended.set_value(status); });
+  return ended.get_future().get();
+}
+
+TEST(UnaryCall, BytesThatAreNoRequestAreRefusedByName) {
+  EchoServer server;
+  const auto channel = server.NewTcpChannel();
+  for (const std::string& bytes : {std::string("\x0a\x02\xff\xfe"), std::string("\x0a\x7f")}) {
+    const Status ours =
+        rpc::FromGrpcStatus(SendBytes(channel, "/winnow.test.v1.EchoService/Say", bytes), "echo");
+    EXPECT_EQ(ours.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(ReasonOf(ours), Reason::kInvalidField);
+    EXPECT_THAT(Message(ours), HasSubstr("UTF-8"));
+  }
+}
+
+TEST(UnaryCall, AMethodThatTheServerDoesNotHaveIsUnimplemented) {
+  EchoServer server;
+  const auto channel = server.NewTcpChannel();
+  for (const char* method :
+       {"/winnow.test.v1.EchoService/Nothing", "/winnow.collector.v1.CollectorService/GetItem"}) {
+    EXPECT_EQ(SendBytes(channel, method, "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  }
 }
 
 TEST(UnaryCall, KeepsASaneRequestIdAndMakesOneElse) {

@@ -171,6 +171,16 @@ TEST(ErrorExit, APeerThatGivesACallUpIsAway) {
   EXPECT_TRUE(RetryAfterOf(ours).has_value());
 }
 
+// As behind Envoy, whose upstream was killed amid a call.
+TEST(ErrorExit, AStreamThatAProxyResetIsAPeerThatIsAway) {
+  for (const auto code : {grpc::StatusCode::INTERNAL, grpc::StatusCode::UNKNOWN}) {
+    const Status ours =
+        FromGrpcStatus({code, "Received RST_STREAM with error code 2"}, "collector");
+    EXPECT_EQ(ReasonOf(ours), Reason::kPeerUnavailable);
+    EXPECT_TRUE(RetryAfterOf(ours).has_value());
+  }
+}
+
 TEST(ErrorExit, MakesADefectOfWhatAPeerOfOursMustNotAnswer) {
   for (const grpc::Status& answer :
        {ToGrpcStatus(Internal("x"), "r"),

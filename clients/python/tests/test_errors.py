@@ -58,7 +58,6 @@ def test_retry_info_becomes_seconds() -> None:
         (grpc.StatusCode.UNAUTHENTICATED, winnow.Unauthenticated),
         (grpc.StatusCode.PERMISSION_DENIED, winnow.PermissionDenied),
         (grpc.StatusCode.UNIMPLEMENTED, winnow.Unimplemented),
-        (grpc.StatusCode.INTERNAL, winnow.Internal),
     ],
 )
 def test_each_code_has_its_class(
@@ -70,6 +69,23 @@ def test_each_code_has_its_class(
     script.failures = [make_status(code, "why")]
     with pytest.raises(error_class, match="why"):
         client.collector.get_item("an-id")
+
+
+def test_a_defect_of_winnow_is_internal_with_a_reason(
+    client: winnow.Winnow, script: Script
+) -> None:
+    info = error_details_pb2.ErrorInfo(reason="INTERNAL", domain="winnow")
+    script.failures = [make_status(grpc.StatusCode.INTERNAL, "a defect", info)]
+    with pytest.raises(winnow.Internal, match="a defect"):
+        client.collector.get_item("an-id")
+
+
+@pytest.mark.parametrize("code", [grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN])
+def test_a_stream_that_a_proxy_reset_is_tried_again(
+    client: winnow.Winnow, script: Script, code: grpc.StatusCode
+) -> None:
+    script.failures = [make_status(code, "Received RST_STREAM with error code 2")] * 2
+    assert client.collector.get_item("an-id")
 
 
 def test_a_code_without_a_class_is_named() -> None:

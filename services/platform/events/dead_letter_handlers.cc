@@ -18,8 +18,10 @@ constexpr size_t kMaxIdBytes = 512;
 constexpr size_t kMaxNameBytes = 256;
 
 void CheckName(const std::string& name, const std::string& field, Violations& violations) {
-  if (name.size() <= kMaxNameBytes) return;
-  violations.Add(field, "is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+  if (name.size() > kMaxNameBytes) {
+    violations.Add(field, "is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+  }
+  if (name.find('\0') != name.npos) violations.Add(field, "has a character U+0000: leave it out");
 }
 
 void CheckIds(const v1::DeadLetterSelection& selection, Violations& violations) {
@@ -31,7 +33,7 @@ void CheckIds(const v1::DeadLetterSelection& selection, Violations& violations) 
   }
   for (int i = 0; i < selection.ids_size(); ++i) {
     const std::string& id = selection.ids(i);
-    if (!id.empty() && id.size() <= kMaxIdBytes) continue;
+    if (!id.empty() && id.size() <= kMaxIdBytes && id.find('\0') == id.npos) continue;
     violations.Add("selection.ids[" + std::to_string(i) + "]",
                    "is no id of a dead letter: send one that a listing answered");
   }

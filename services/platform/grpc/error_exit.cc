@@ -36,6 +36,14 @@ Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
       // we who gave the call up, nobody asks why.
       return Unavailable(Reason::kPeerUnavailable, std::string(peer) + " gave the call up",
                          kPeerRetryAfter);
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+      // What gRPC makes of a stream that a proxy resets because the server behind it died.
+      if (status.error_details().empty()) {
+        return Unavailable(Reason::kPeerUnavailable,
+                           "the connection to " + std::string(peer) + " was lost", kPeerRetryAfter);
+      }
+      [[fallthrough]];
     default:
       return Internal(AboutPeer(peer, status) + " (code " + std::to_string(status.error_code()) +
                       ")");

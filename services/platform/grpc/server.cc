@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "services/platform/grpc/bind_error.h"
@@ -16,6 +17,7 @@
 #include "services/platform/grpc/grpc_log.h"
 #include "services/platform/grpc/limits.h"
 #include "services/platform/grpc/tls.h"
+#include "services/platform/grpc/unparsed_request.h"
 #include "services/platform/listen_address.h"
 #include "services/platform/log.h"
 #include "services/platform/timestamp.h"
@@ -98,7 +100,12 @@ Status Server::Listen(const config::v1::Config& config, std::span<const Target> 
   grpc::ServerBuilder builder;
   SetLimits(builder, config.calls());
   builder.AddListeningPort(address.ToString(), credentials, &port_);
-  for (const Target& target : targets) builder.RegisterService(target.grpc_service);
+  std::set<std::string> services;
+  for (const Target& target : targets) {
+    builder.RegisterService(target.grpc_service);
+    services.insert(target.service_name);
+  }
+  builder.experimental().SetInterceptorCreators(UnparsedRequestTellers(std::move(services)));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
     if (server_ != nullptr) server_->Shutdown();

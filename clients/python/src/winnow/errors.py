@@ -138,6 +138,9 @@ class Internal(WinnowError):
 _CLASSES: dict[grpc.StatusCode, type[WinnowError]] = {
     error.code: error for error in WinnowError.__subclasses__()
 }
+# What gRPC makes of a stream that a proxy resets because the server behind it died. A defect of
+# Winnow is INTERNAL with a reason.
+_LOST = (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -185,4 +188,8 @@ def from_rpc_error(error: grpc.RpcError) -> WinnowError:
                 status.ParseFromString(value)
             except DecodeError:  # not ours to understand: code and message still say what happened
                 status.Clear()
-    return _make(error.code(), error.details() or "", _read_details(status))
+    details = _read_details(status)
+    code, message = error.code(), error.details() or ""
+    if not details.reason and code in _LOST:
+        return _make(grpc.StatusCode.UNAVAILABLE, f"the connection was lost: {message}", details)
+    return _make(code, message, details)

@@ -72,8 +72,15 @@ public final class WinnowException extends RuntimeException {
     com.google.rpc.Status details = StatusProto.fromThrowable(error);
     Status status = error.getStatus();
     String message = status.getDescription() == null ? "" : status.getDescription();
-    return new WinnowException(
-        status.getCode(), message, details == null ? Details.NONE : Details.of(details), error);
+    Details read = details == null ? Details.NONE : Details.of(details);
+    // What gRPC makes of a stream that a proxy resets because the server behind it died. A defect
+    // of Winnow is INTERNAL with a reason.
+    boolean isLost = status.getCode() == Code.INTERNAL || status.getCode() == Code.UNKNOWN;
+    if (isLost && read.reason.isEmpty()) {
+      String lost = "the connection was lost: " + message;
+      return new WinnowException(Code.UNAVAILABLE, lost, read, error);
+    }
+    return new WinnowException(status.getCode(), message, read, error);
   }
 
   /** The error of one element of a batch or stream. */

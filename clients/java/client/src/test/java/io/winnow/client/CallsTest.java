@@ -11,6 +11,7 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
+import io.grpc.Status;
 import io.grpc.Status.Code;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
@@ -49,6 +50,29 @@ class CallsTest {
           public void getItem(GetItemRequest request, StreamObserver<GetItemResponse> observer) {
             if (calls.incrementAndGet() < 3) {
               observer.onError(FakeServer.unavailable());
+              return;
+            }
+            observer.onNext(GetItemResponse.newBuilder().setItem(item("found")).build());
+            observer.onCompleted();
+          }
+        };
+    try (var server = new FakeServer(service);
+        var winnow = connect(server)) {
+      assertEquals("found", winnow.collector().getItem("x").getTitle());
+      assertEquals(3, calls.get());
+    }
+  }
+
+  /** As behind Envoy, whose upstream was killed amid a call. */
+  @Test
+  void aStreamThatAProxyResetIsTriedAgain() throws Exception {
+    AtomicInteger calls = new AtomicInteger();
+    var service =
+        new CollectorServiceImplBase() {
+          @Override
+          public void getItem(GetItemRequest request, StreamObserver<GetItemResponse> observer) {
+            if (calls.incrementAndGet() < 3) {
+              observer.onError(Status.INTERNAL.withDescription("RST_STREAM").asException());
               return;
             }
             observer.onNext(GetItemResponse.newBuilder().setItem(item("found")).build());
