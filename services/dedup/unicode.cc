@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "services/platform/text.h"
+
 namespace winnow::dedup {
 namespace {
 
@@ -92,22 +94,6 @@ std::u32string DecodeUtf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) points[count++] = NextPoint(text, at);
   points.resize(count);
   return points;
-}
-
-void AppendUtf8(char32_t point, std::string& text) {
-  const auto tail = [&](int shift) { return static_cast<char>(0x80U | (point >> shift & 0x3FU)); };
-  if (point < 0x80) {
-    text.push_back(static_cast<char>(point));
-  } else if (point < 0x800) {
-    const std::array bytes = {static_cast<char>(0xC0U | point >> 6), tail(0)};
-    text.append(bytes.data(), bytes.size());
-  } else if (point < 0x10000) {
-    const std::array bytes = {static_cast<char>(0xE0U | point >> 12), tail(6), tail(0)};
-    text.append(bytes.data(), bytes.size());
-  } else {
-    const std::array bytes = {static_cast<char>(0xF0U | point >> 18), tail(12), tail(6), tail(0)};
-    text.append(bytes.data(), bytes.size());
-  }
 }
 
 std::string EncodeUtf8(std::u32string_view text) {

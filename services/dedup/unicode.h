@@ -10,7 +10,6 @@ namespace winnow::dedup {
 // Bad UTF-8 becomes U+FFFD, one for each maximal bad part.
 std::u32string DecodeUtf8(std::string_view text);
 std::string EncodeUtf8(std::u32string_view text);
-void AppendUtf8(char32_t point, std::string& text);
 
 bool IsHangulSyllable(char32_t point);
 bool IsLatinLetter(char32_t point);
