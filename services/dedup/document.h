@@ -37,7 +37,7 @@ struct Document {
 // Whether the document is remembered, and so needs an id.
 enum class IdRule { kRequired, kOptional };
 
-// Makes what a caller sent an acceptable document: fills in namespace, canonical URL and language,
+// Makes what a caller sent an acceptable document: fills in namespace and canonical URL,
 // or adds every reason why it is refused. `path` is the document in the request, e.g. "document".
 void Accept(Document& document, IdRule rule, std::string_view path, Violations& violations);
 

@@ -159,12 +159,14 @@ def test_without_an_embedder_the_same_are_unique(
     make_server: Callable[..., Server],
 ) -> None:
     with make_server().start().connect() as plain:
-        told = compare(plain, STOP, HALT)
-        assert told.verdict == dedup_pb2.VERDICT_UNIQUE
-        assert not told.HasField("semantic_cosine")
-        assert not told.HasField("embedder")
-        assert submit(plain, "post", "truth", STOP).verdict == dedup_pb2.VERDICT_UNIQUE
-        assert submit(plain, "report", "news", HALT).verdict == dedup_pb2.VERDICT_UNIQUE
+        for number, pair in enumerate(((STOP, HALT), (POST, REPORT))):
+            told = compare(plain, *pair)
+            assert told.verdict == dedup_pb2.VERDICT_UNIQUE
+            assert not told.HasField("semantic_cosine")
+            assert not told.HasField("embedder")
+            for side, title in enumerate(pair):
+                decision = submit(plain, f"{number}-{side}", f"outlet-{side}", title)
+                assert decision.verdict == dedup_pb2.VERDICT_UNIQUE
 
 
 def test_a_model_that_dies_and_comes_back(client: winnow.Winnow, model: Model) -> None:
