@@ -91,9 +91,9 @@ StatusOr<std::vector<v1::IngestDocumentsResponse>> Handlers::IngestDocuments(
   const Deadline deadline = std::min(call.deadline, std::chrono::steady_clock::now() + kBatchTime);
   const std::string traceparent = ChildOf(call.trace).ToTraceparent();
   std::vector<v1::IngestDocumentsResponse> responses(requests.size());
-  std::vector<Job> jobs;
   std::vector<Decision> undecided;
   std::vector<size_t> places;
+  Decisions decisions(worker_);
   for (size_t i = 0; i < requests.size(); ++i) {
     StatusOr<Document> document = DocumentOf(requests[i], IdRule::kRequired);
     if (!document.ok()) {
@@ -101,13 +101,13 @@ StatusOr<std::vector<v1::IngestDocumentsResponse>> Handlers::IngestDocuments(
       continue;
     }
     undecided.push_back(Undecided(*document));
-    jobs.push_back(JobOf(*std::move(document), parts_.rules, deadline));
-    jobs.back().traceparent = traceparent;
     places.push_back(i);
+    Job job = JobOf(*std::move(document), parts_.rules, deadline);
+    job.traceparent = traceparent;
+    decisions.Add(std::move(job));
   }
-  std::vector<StatusOr<Decision>> decisions = DecideAll(worker_, std::move(jobs));
   for (size_t k = 0; k < places.size(); ++k) {
-    const auto decision = OrLetThrough(std::move(decisions[k]), undecided[k]);
+    const auto decision = OrLetThrough(decisions.Take(k), undecided[k]);
     v1::IngestDocumentsResponse& response = responses[places[k]];
     if (decision.ok()) {
       *response.mutable_decision() = ToProto(*decision);

@@ -15,6 +15,8 @@ using std::chrono::steady_clock;
 constexpr int kThreads = 4;
 // Documents of one namespace that may wait.
 constexpr size_t kMostWaiting = 20'000;
+// Documents of a transaction that somebody waits for.
+constexpr size_t kMostBesideUrgent = 100;
 // Namespaces with a window in memory; of more, the one that was idle the longest gives way.
 constexpr size_t kMostNamespaces = 1'000;
 constexpr int kMostLoadedAtStart = 100;
@@ -177,10 +179,11 @@ void Worker::Run() {
   }
 }
 
-// Those that somebody waits for go first.
+// Those that somebody waits for go first, with few others: he is answered when all of them are.
 std::vector<Job> Worker::TakeJobs(Lane& lane) {
   std::vector<Job> jobs;
-  const size_t limit = lane.decider.batch_limit();
+  const size_t most = lane.urgent.empty() ? SIZE_MAX : kMostBesideUrgent;
+  const size_t limit = std::min(lane.decider.batch_limit(), most);
   for (std::deque<Job>* queue : {&lane.urgent, &lane.bulk}) {
     while (!queue->empty() && jobs.size() < limit) {
       jobs.push_back(std::move(queue->front()));

@@ -68,15 +68,15 @@ Status Batch::Run(pg::LogSession& log) {
   InsertDecided(log.session(), ns_, decided_, model_);
   metrics_.read.Observe(named - judged + (read - begun));
   metrics_.write.Observe(steady_clock::now() - named);
-  for (const Decided& one : decided_) {
-    known_.emplace(one.decision.document_id, one.decision);
-  }
   return OkStatus();
 }
 
 const Decision* Batch::DecisionOf(const Job& job) const {
   const auto known = known_.find(job.document.id);
-  return known == known_.end() ? nullptr : &known->second;
+  if (known != known_.end()) return &known->second;
+  const auto begun = begun_.find(job.document.id);
+  const bool is_decided = begun != begun_.end() && begun->second < decided_.size();
+  return is_decided ? &decided_[begun->second].decision : nullptr;
 }
 
 void Batch::ReadKnown(pg::Session& session) {
@@ -88,12 +88,13 @@ void Batch::ReadKnown(pg::Session& session) {
 void Batch::JudgeNew(pg::LogSession& log) {
   const Time now = log.arrival_time();
   Time last = log.last_arrival();
-  std::set<std::string_view> begun;
   std::vector<size_t> fresh;
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const std::string& id = jobs_[i]->document.id;
-    if (!known_.contains(id) && begun.insert(id).second) fresh.push_back(i);
+    if (!known_.contains(id) && begun_.emplace(id, fresh.size()).second) fresh.push_back(i);
   }
+  decided_.reserve(fresh.size());
+  judgements_.reserve(fresh.size());
   const auto until = steady_clock::now() + limits_.enough;
   for (const size_t i : fresh) {
     const Job& job = *jobs_[i];

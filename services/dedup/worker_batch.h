@@ -5,6 +5,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "services/dedup/namespace_window.h"
@@ -53,8 +55,10 @@ class Batch {
   WorkerMetrics& metrics_;
   const JudgeLimits limits_;
   const std::string model_;                // that made the vectors
-  std::map<std::string, Decision> known_;  // by id: decided before, or earlier in this batch
-  std::vector<Judgement> judgements_;      // of decided_, by place
+  std::map<std::string, Decision> known_;  // by id: decided before
+  // By id of a job: its place in decided_, where there was time for it.
+  std::unordered_map<std::string_view, size_t> begun_;
+  std::vector<Judgement> judgements_;                 // of decided_, by place
   std::map<std::string, std::string> root_channels_;  // by id of the original
   std::vector<Decided> decided_;
   bool is_too_slow_ = false;

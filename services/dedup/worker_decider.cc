@@ -13,8 +13,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long a transaction should hold the lock of its log: a caller of another instance waits.
+// How long a transaction should hold the lock of its log where callers of another instance wait for
+// it, and where nobody else has written to it for a while.
 constexpr milliseconds kLockTime(10);
+constexpr milliseconds kLockTimeAlone(30);
+constexpr std::chrono::seconds kAloneAfter(5);
 constexpr size_t kLeastBatch = 100;
 // A batch that was halved grows again where it took less than this.
 constexpr milliseconds kEasyTime(200);
@@ -192,12 +195,16 @@ Decision NamespaceDecider::JudgeAlone(const Job& job, Judgement& judged) {
   return ToDecision(job, judged, window_->policy(), arrival, now);
 }
 
+std::chrono::milliseconds NamespaceDecider::LockTime() const {
+  return steady_clock::now() - last_foreign_ < kAloneAfter ? kLockTime : kLockTimeAlone;
+}
+
 void NamespaceDecider::Adapt(size_t documents, steady_clock::duration elapsed) {
   parts_.metrics.batch_seconds.Observe(std::chrono::duration<double>(elapsed).count());
   parts_.metrics.batch_documents.Observe(static_cast<double>(documents));
   if (batch_limit_ < kLeastBatch) {  // halved because of what is decided by now, or is given up
     if (elapsed < kEasyTime) batch_limit_ = std::min(kLeastBatch, batch_limit_ * 2);
-  } else if (elapsed > kLockTime) {
+  } else if (elapsed > LockTime()) {
     batch_limit_ = std::max(kLeastBatch, batch_limit_ * 4 / 5);
   } else if (documents >= batch_limit_ * 9 / 10) {
     batch_limit_ = std::min(kMostBatch, batch_limit_ + batch_limit_ / 10);

@@ -28,7 +28,7 @@ class NamespaceDecider {
   // asks next.
   Status Load(Deadline deadline);
 
-  // How many documents a transaction should have to hold the lock about kLockTime at most; fewer
+  // How many documents a transaction should have to hold the lock about LockTime() at most; fewer
   // than kLeastBatch where that took too long.
   size_t batch_limit() const { return batch_limit_; }
 
@@ -48,6 +48,7 @@ class NamespaceDecider {
   Status Open(Deadline deadline);
   StatusOr<bool> ReadPage(Deadline deadline);
   void KeepWithinMemory();
+  std::chrono::milliseconds LockTime() const;
   void Adapt(size_t documents, std::chrono::steady_clock::duration elapsed);
 
   const std::string ns_;
@@ -56,6 +57,7 @@ class NamespaceDecider {
   std::string epoch_;        // of the history that the window was read from
   bool is_current_ = false;  // false: there may be more to read than a transaction should
   size_t batch_limit_ = 250;
+  Deadline last_foreign_{};        // when another instance's entries were last read under the lock
   int64_t counted_documents_ = 0;  // what of the shared budget is this window's
 };
 

@@ -77,6 +77,7 @@ NamespaceDecider::Need NamespaceDecider::FollowLog(pg::Session& session, const p
     const auto entries = ReadEntries(session, ns_, window_->position(), kPage, parts_.model());
     for (const LogEntry& entry : entries) window_->Keep(entry);
     if (entries.empty()) window_->Reach(log.head);
+    last_foreign_ = std::chrono::steady_clock::now();
   }
   return Need::kNothing;
 }

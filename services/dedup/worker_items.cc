@@ -89,7 +89,7 @@ std::vector<Status> ItemConsumer::Deliver(std::span<const winnow::events::v1::En
   if (ids.empty()) return statuses;
   auto documents = FetchWithRetries(ids, envelopes.front().traceparent());
   const Deadline deadline = steady_clock::now() + kDecideTime;
-  std::vector<Job> jobs;
+  Decisions decisions(worker_);
   std::vector<size_t> waiting;
   for (size_t k = 0; k < places.size(); ++k) {
     Status& status = statuses[places[k]];
@@ -100,13 +100,13 @@ std::vector<Status> ItemConsumer::Deliver(std::span<const winnow::events::v1::En
     Accept(document, IdRule::kRequired, "item", violations);
     status = violations.ToStatus();
     if (!status.ok()) continue;
-    jobs.push_back(JobOf(std::move(document), parts_.rules, deadline));
-    jobs.back().is_item = true;
-    jobs.back().traceparent = envelopes[places[k]].traceparent();
+    Job job = JobOf(std::move(document), parts_.rules, deadline);
+    job.is_item = true;
+    job.traceparent = envelopes[places[k]].traceparent();
+    decisions.Add(std::move(job));
     waiting.push_back(places[k]);
   }
-  const auto decisions = DecideAll(worker_, std::move(jobs));
-  for (size_t k = 0; k < waiting.size(); ++k) statuses[waiting[k]] = decisions[k].status();
+  for (size_t k = 0; k < waiting.size(); ++k) statuses[waiting[k]] = decisions.Take(k).status();
   return statuses;
 }
 

@@ -1,22 +1,47 @@
 #include "services/dedup/worker_wait.h"
 
-#include <latch>
-#include <memory>
+#include <utility>
 
 namespace winnow::dedup {
+namespace {
 
-std::vector<StatusOr<Decision>> DecideAll(Worker& worker, std::vector<Job> jobs) {
-  std::vector<StatusOr<Decision>> decisions(jobs.size());
-  std::latch left(static_cast<std::ptrdiff_t>(jobs.size()));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    jobs[i].done = [&decisions, &left, i](StatusOr<Decision> decision) {
-      decisions[i] = std::move(decision);
-      left.count_down();
-    };
+// Few enough for the worker to begin early, enough for a transaction to be worth its commit.
+constexpr size_t kAtOnce = 128;
+
+}  // namespace
+
+Decisions::~Decisions() {
+  std::unique_lock lock(mutex_);
+  came_.wait(lock, [this] { return open_ == 0; });
+}
+
+void Decisions::Add(Job job) {
+  job.done = [this, place = added_](StatusOr<Decision> decision) {
+    std::lock_guard lock(mutex_);
+    decisions_[place] = std::move(decision);
+    if (--open_ == 0 || place == wanted_) came_.notify_one();
+  };
+  ++added_;
+  next_.push_back(std::move(job));
+  if (next_.size() == kAtOnce) Submit();
+}
+
+void Decisions::Submit() {
+  if (next_.empty()) return;
+  {
+    std::lock_guard lock(mutex_);
+    open_ += next_.size();
+    decisions_.resize(added_);
   }
-  worker.Submit(std::move(jobs));
-  left.wait();
-  return decisions;
+  worker_.Submit(std::exchange(next_, {}));
+}
+
+StatusOr<Decision> Decisions::Take(size_t place) {
+  Submit();
+  std::unique_lock lock(mutex_);
+  wanted_ = place;
+  came_.wait(lock, [&] { return decisions_[place].has_value(); });
+  return *std::move(decisions_[place]);
 }
 
 }  // namespace winnow::dedup

@@ -1,13 +1,41 @@
 #pragma once
 
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "services/dedup/worker.h"
 
 namespace winnow::dedup {
 
-// Submits the documents and waits for all decisions, in their order. Every job is answered by its
-// deadline or soon after. Their `done` is set here.
-std::vector<StatusOr<Decision>> DecideAll(Worker& worker, std::vector<Job> jobs);
+// The decisions on documents that one thread hands over and waits for. They go to the worker some
+// at a time, so that it decides the first while the others are being prepared. Every job is
+// answered by its deadline or soon after; its `done` is set here.
+class Decisions {
+ public:
+  explicit Decisions(Worker& worker) : worker_(worker) {}
+  ~Decisions();  // waits for what was submitted
+  Decisions(const Decisions&) = delete;
+  Decisions& operator=(const Decisions&) = delete;
+
+  void Add(Job job);
+  // Waits for the decision on the document that was added as number `place`, from 0; once each.
+  // What was not submitted yet is.
+  StatusOr<Decision> Take(size_t place);
+
+ private:
+  void Submit();
+
+  Worker& worker_;
+  std::vector<Job> next_;  // not submitted yet
+  size_t added_ = 0;
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::deque<std::optional<StatusOr<Decision>>> decisions_;  // by place, of what was submitted
+  size_t open_ = 0;                                          // of them not decided yet
+  size_t wanted_ = 0;                                        // the place that is waited for
+};
 
 }  // namespace winnow::dedup

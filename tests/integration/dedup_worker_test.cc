@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 
+#include "services/dedup/worker_wait.h"
 #include "tests/support/collector.h"
 #include "tests/support/dedup.h"
 #include "tests/support/eventually.h"
@@ -61,6 +62,44 @@ TEST_F(DedupWorker, AnIdTwiceInOneBatchIsOneDocument) {
   EXPECT_EQ(decisions[1]->channel, "one");
   EXPECT_EQ(decisions[2]->original_id, "a");
   EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT head FROM dedup.log_streams"), 2);
+}
+
+TEST_F(DedupWorker, TheFirstOfABatchAreDecidedWhileTheRestIsPrepared) {
+  DedupInstance instance(url_);
+  Decisions decisions(instance.worker());
+  const auto add = [&](int first, int last) {
+    for (int i = first; i < last; ++i) {
+      decisions.Add(
+          instance.JobOf(NewDocument(std::to_string(i), std::to_string(i), Story(i / 2))));
+    }
+  };
+  add(0, 299);
+  EXPECT_TRUE(test::Eventually([&] {
+    return test::QueryNumber(instance.pool(), "SELECT count(*) FROM dedup.decisions") >= 100;
+  })) << "nobody asked for a decision yet";
+  add(299, 333);
+  for (size_t i = 0; i < 333; ++i) {
+    const auto decision = decisions.Take(i);
+    ASSERT_TRUE(decision.ok()) << decision.status();
+    EXPECT_EQ(decision->document_id, std::to_string(i));
+    EXPECT_EQ(decision->original_id, i % 2 == 0 ? "" : std::to_string(i - 1));
+  }
+  EXPECT_EQ(test::QueryNumber(instance.pool(),
+                              "SELECT count(*) FROM dedup.entries WHERE document_id ="
+                              " (seq - 1)::text"),
+            333);
+  EXPECT_THAT(test::DifferencesFromReplay(instance.pool(), "default"), ::testing::IsEmpty());
+}
+
+TEST_F(DedupWorker, DecisionsThatNobodyTakesAreWaitedFor) {
+  DedupInstance instance(url_);
+  {
+    Decisions decisions(instance.worker());
+    for (int i = 0; i < 128; ++i) {
+      decisions.Add(instance.JobOf(NewDocument(std::to_string(i), "one", Story(i))));
+    }
+  }
+  EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT count(*) FROM dedup.decisions"), 128);
 }
 
 TEST_F(DedupWorker, AStartedInstanceKnowsTheWindow) {

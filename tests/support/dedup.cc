@@ -99,13 +99,16 @@ dedup::Job DedupInstance::JobOf(const dedup::Document& document) const {
 
 std::vector<StatusOr<dedup::Decision>> DedupInstance::Submit(std::vector<dedup::Document> documents,
                                                              bool is_urgent, bool is_item) {
-  std::vector<dedup::Job> jobs;
+  dedup::Decisions decisions(worker_);
   for (const dedup::Document& document : documents) {
-    jobs.push_back(JobOf(document));
-    jobs.back().is_urgent = is_urgent;
-    jobs.back().is_item = is_item;
+    dedup::Job job = JobOf(document);
+    job.is_urgent = is_urgent;
+    job.is_item = is_item;
+    decisions.Add(std::move(job));
   }
-  return DecideAll(worker_, std::move(jobs));
+  std::vector<StatusOr<dedup::Decision>> taken;
+  for (size_t i = 0; i < documents.size(); ++i) taken.push_back(decisions.Take(i));
+  return taken;
 }
 
 StatusOr<dedup::Decision> DedupInstance::SubmitOne(const dedup::Document& document) {
@@ -113,11 +116,12 @@ StatusOr<dedup::Decision> DedupInstance::SubmitOne(const dedup::Document& docume
 }
 
 StatusOr<dedup::Decision> DedupInstance::Check(const dedup::Document& document) {
-  std::vector<dedup::Job> jobs;
-  jobs.push_back(JobOf(document));
-  jobs.back().is_remembered = false;
-  jobs.back().is_urgent = true;
-  return DecideAll(worker_, std::move(jobs)).front();
+  dedup::Job job = JobOf(document);
+  job.is_remembered = false;
+  job.is_urgent = true;
+  dedup::Decisions decisions(worker_);
+  decisions.Add(std::move(job));
+  return decisions.Take(0);
 }
 
 std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string& ns,

@@ -48,11 +48,10 @@ class DedupInstance {
   pg::Pool& logs() { return logs_; }
   std::string RenderMetrics() const { return metrics_.Render(); }
   dedup::Worker& worker() { return worker_; }
+  dedup::Job JobOf(const dedup::Document& document) const;
   const dedup::WorkerParts& parts() const { return parts_; }
 
  private:
-  dedup::Job JobOf(const dedup::Document& document) const;
-
   SystemClock clock_;
   Metrics metrics_;
   pg::Pool reads_;
