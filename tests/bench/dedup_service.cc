@@ -2,10 +2,12 @@
 //   stream  IngestDocuments, durable decisions, against the same entries and decisions by bare
 //           unnest inserts of 1,000; rounds of bare, ingest, bare again (the A/A control), medians
 //   unary   SubmitDocument with a window of WINNOW_BENCH_WINDOW (200,000) documents in memory,
-//           against one durable commit of one row; alone and beside the stream
+//           against one durable commit of one row; alone, beside a stream, and while four instances
+//           on the one store have a stream each
 //   meaning with --meaning, alone: SubmitDocument where an embedder is set, against its call alone
 //           (a scripted server that answers vectors of 384) and one durable commit; the window has
 //           WINNOW_BENCH_WINDOW (20,000) documents
+// --stream: the first alone.
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -13,6 +15,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -236,7 +240,43 @@ void PrintUnary(const char* what, const std::vector<double>& seconds) {
               1e3 * Percentile(seconds, 0.99));
 }
 
-void Unary(pg::Pool& pool, DedupService::Stub& stub) {
+// A stream without end.
+class Bulk {
+ public:
+  Bulk(DedupService::Stub& stub, uint64_t seed)
+      : thread_([this, &stub, seed] {
+          for (uint64_t next = seed; !stopping_; ++next) RunIngest(stub, Make(next, 5'000));
+        }) {}
+  ~Bulk() {
+    stopping_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+// Another instance on the store, and its stream.
+class BulkInstance {
+ public:
+  BulkInstance(const std::string& url, uint64_t seed) : platform_(url) {
+    platform_.Serve({collector::MakeCollectorTarget(platform_.parts()),
+                     dedup::MakeDedupTarget(platform_.parts())},
+                    /*with_events=*/false);
+    stub_ = DedupService::NewStub(
+        grpc::CreateChannel(platform_.address(), grpc::InsecureChannelCredentials()));
+    RunIngest(*stub_, Make(seed, 100));  // its window is loaded when it answers
+    bulk_.emplace(*stub_, seed + 1);
+  }
+
+ private:
+  test::TestPlatform platform_;
+  std::unique_ptr<DedupService::Stub> stub_;
+  std::optional<Bulk> bulk_;
+};
+
+void Unary(pg::Pool& pool, DedupService::Stub& stub, const std::string& url) {
   constexpr int kChunk = 20'000;
   const int window = WindowSize(200'000);
   for (int filled = 0; filled < window; filled += kChunk) {
@@ -247,13 +287,13 @@ void Unary(pg::Pool& pool, DedupService::Stub& stub) {
   PrintUnary("one durable commit", RunCommits(pool, Make(21, kCalls)));
   PrintUnary("SubmitDocument", RunUnary(stub, Make(22, kCalls)));
   PrintUnary("one durable commit again (A/A)", RunCommits(pool, Make(23, kCalls)));
-  std::atomic<bool> stopping{false};
-  std::thread bulk([&] {
-    for (uint64_t seed = 9'000; !stopping; ++seed) RunIngest(stub, Make(seed, 5'000));
-  });
+  const Bulk bulk(stub, 9'000);
   PrintUnary("SubmitDocument beside a bulk stream", RunUnary(stub, Make(24, kCalls)));
-  stopping = true;
-  bulk.join();
+  std::vector<std::unique_ptr<BulkInstance>> others;
+  for (uint64_t i = 1; i <= 3; ++i) {
+    others.push_back(std::make_unique<BulkInstance>(url, 100'000 * i));
+  }
+  PrintUnary("SubmitDocument, 4 instances in bulk", RunUnary(stub, Make(25, kCalls)));
 }
 
 // Vectors of nothing in particular, the same for equal texts.
@@ -304,7 +344,8 @@ void UnaryByMeaning(pg::Pool& pool, DedupService::Stub& stub, const std::string&
   PrintUnary("one durable commit again (A/A)", RunCommits(pool, Make(24, kCalls)));
 }
 
-void Run(bool by_meaning) {
+void Run(std::string_view what) {
+  const bool by_meaning = what == "--meaning";
   test::FakeHttpServer model(AnswerVectors);
   const std::string url = model.Url("/v1");
   test::TempDir dir("bench");
@@ -334,7 +375,7 @@ void Run(bool by_meaning) {
       UnaryByMeaning(platform.pool(), *stub, url);
     } else {
       Stream(platform.pool(), *stub);
-      Unary(platform.pool(), *stub);
+      if (what != "--stream") Unary(platform.pool(), *stub, (*server)->connection_url());
     }
   }
   OrExit((*server)->Stop());
@@ -343,6 +384,4 @@ void Run(bool by_meaning) {
 }  // namespace
 }  // namespace winnow::bench
 
-int main(int argc, char** argv) {
-  winnow::bench::Run(argc == 2 && std::string_view(argv[1]) == "--meaning");
-}
+int main(int argc, char** argv) { winnow::bench::Run(argc > 1 ? argv[1] : ""); }
