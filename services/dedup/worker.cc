@@ -15,7 +15,7 @@ using std::chrono::steady_clock;
 constexpr int kThreads = 4;
 // Documents of one namespace that may wait.
 constexpr size_t kMostWaiting = 20'000;
-// Documents of a transaction that somebody waits for.
+// Documents of a transaction where somebody waits for one, unless more are waited for.
 constexpr size_t kMostBesideUrgent = 100;
 // Namespaces with a window in memory; of more, the one that was idle the longest gives way.
 constexpr size_t kMostNamespaces = 1'000;
@@ -182,7 +182,8 @@ void Worker::Run() {
 // Those that somebody waits for go first, with few others: he is answered when all of them are.
 std::vector<Job> Worker::TakeJobs(Lane& lane) {
   std::vector<Job> jobs;
-  const size_t most = lane.urgent.empty() ? SIZE_MAX : kMostBesideUrgent;
+  const size_t most =
+      lane.urgent.empty() ? SIZE_MAX : std::max(kMostBesideUrgent, lane.urgent.size());
   const size_t limit = std::min(lane.decider.batch_limit(), most);
   for (std::deque<Job>* queue : {&lane.urgent, &lane.bulk}) {
     while (!queue->empty() && jobs.size() < limit) {
