@@ -92,8 +92,9 @@ class Handlers {
  private:
   StatusOr<v1::ImportCommentsResponse> Import(const rpc::CallContext& call, const VideoKey& key,
                                               std::string_view bytes, const std::string& field);
-  StatusOr<v1::IngestedVerdicts> Ingest(const rpc::CallContext& call,
-                                        const v1::IngestVerdictsRequest& request);
+  struct Writing;
+  // Answers all messages of the writing.
+  void Write(const rpc::CallContext& call, Deadline deadline, const Writing& writing);
   // One try: ABORTED when another version came in between.
   StatusOr<Policy> Update(const rpc::CallContext& call, const v1::UpdatePolicyRequest& request,
                           const Store::NewPolicy& asked);

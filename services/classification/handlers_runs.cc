@@ -1,20 +1,16 @@
 #include <limits>
 
 #include "services/classification/handlers.h"
-#include "services/platform/grpc/rpc_status.h"
 #include "services/platform/hash.h"
 #include "services/platform/page_token.h"
 #include "services/platform/text.h"
-#include "services/platform/utf8.h"
 
-// Runs and what external agents deliver into them.
+// Runs.
 namespace winnow::classification {
 namespace {
 
 constexpr uint8_t kRunsToken = 41;
 constexpr uint8_t kCompareToken = 42;
-constexpr size_t kMaxVerdicts = 1000;
-constexpr int kMaxRefused = 100;
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -43,10 +39,6 @@ Status CheckStart(const v1::StartRunRequest& request, const std::vector<std::str
 template <class Request>
 StatusOr<NumberKey> ToRun(const Request& request, Violations& violations) {
   return ToKey(request.namespace_(), request.run_id(), "run_id", "run", violations);
-}
-
-void CountOutcomes(std::span<const CommentOutcome> outcomes, VerdictMetrics& metrics) {
-  for (const CommentOutcome& one : outcomes) metrics.Count(one.outcome);
 }
 
 }  // namespace
@@ -206,108 +198,6 @@ StatusOr<v1::CompareRunsResponse> Handlers::CompareRuns(const rpc::CallContext& 
     out.set_count(cell.count);
   }
   return response;
-}
-
-namespace {
-
-// What a message of verdicts says, checked.
-struct Delivered {
-  std::vector<std::string> ids;
-  std::vector<Outcome> outcomes;
-};
-
-Delivered ToDelivered(const v1::IngestVerdictsRequest& request, Violations& violations) {
-  const bool listed = request.has_lists();
-  std::vector<v1::Verdict> verdicts(request.verdicts().verdicts().begin(),
-                                    request.verdicts().verdicts().end());
-  if (listed) {
-    verdicts = FromLists(request.lists(), violations);
-  } else if (verdicts.empty() || verdicts.size() > kMaxVerdicts) {
-    violations.Add("verdicts.verdicts", "has " + std::to_string(verdicts.size()) +
-                                            " entries: send 1 to 1,000, or lists");
-    return {};
-  }
-  Delivered delivered;
-  for (size_t i = 0; i < verdicts.size(); ++i) {
-    const std::string at = "verdicts.verdicts[" + std::to_string(i) + "].";
-    delivered.outcomes.push_back(FromProto(verdicts[i], at, violations));
-    CheckNoNul(verdicts[i].comment_id(), listed ? "lists" : at + "comment_id", violations);
-    delivered.ids.push_back(verdicts[i].comment_id());
-  }
-  return delivered;
-}
-
-// The verdicts of known comments, once each; what becomes of the others is told in `ingested`.
-std::vector<CommentOutcome> Sort(const Delivered& delivered, std::span<const FoundComment> found,
-                                 v1::IngestedVerdicts& ingested) {
-  std::map<int64_t, size_t> first;  // of the comments of this message
-  std::vector<CommentOutcome> known;
-  const auto refuse = [&](size_t i, const char* why) {
-    ingested.set_refused_count(ingested.refused_count() + 1);
-    if (ingested.refused_size() >= kMaxRefused) return;
-    v1::RefusedVerdict& refused = *ingested.add_refused();
-    refused.set_comment_id(std::string(CutUtf8(delivered.ids[i], 128)));
-    refused.set_why(why);
-  };
-  for (size_t i = 0; i < found.size(); ++i) {
-    const Outcome& outcome = delivered.outcomes[i];
-    if (found[i].ambiguous) {
-      refuse(i, "the alias is of several comments: use the full id");
-    } else if (found[i].number == 0) {
-      refuse(i, "no comment of the video has this id");
-    } else if (const auto [at, is_new] = first.emplace(found[i].number, i); is_new) {
-      known.push_back({found[i].number, found[i].content_hash, outcome});
-    } else if (delivered.outcomes[at->second].status != outcome.status) {
-      refuse(i, "it came with another status before: the first one stays");
-    } else {
-      ingested.set_repeated_count(ingested.repeated_count() + 1);
-    }
-  }
-  return known;
-}
-
-}  // namespace
-
-StatusOr<v1::IngestedVerdicts> Handlers::Ingest(const rpc::CallContext& call,
-                                                const v1::IngestVerdictsRequest& request) {
-  Violations violations;
-  const Delivered delivered = ToDelivered(request, violations);
-  WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
-  const Deadline deadline =
-      std::min(call.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(30));
-  WINNOW_ASSIGN_OR_RETURN(const Run run, store_.GetRun(deadline, key));
-  WINNOW_ASSIGN_OR_RETURN(const auto found,
-                          store_.FindComments(deadline, run.video, delivered.ids));
-  v1::IngestedVerdicts ingested;
-  const std::vector<CommentOutcome> known = Sort(delivered, found, ingested);
-  WINNOW_ASSIGN_OR_RETURN(const Written written,
-                          store_.IngestOutcomes(deadline, key, known, call.caller));
-  CountOutcomes(known, metrics_);
-  ingested.set_written_count(written.written);
-  ingested.set_known_count(written.known);
-  ingested.set_ignored_count(written.ignored);
-  ingested.set_missing_count(written.missing);
-  if (written.complete) options_.run_started();  // to be activated
-  if (written.active) {
-    WINNOW_RETURN_IF_ERROR(store_.RaiseRevision(deadline, run.video));
-    options_.video_changed(run.video);
-  }
-  return ingested;
-}
-
-StatusOr<std::vector<v1::IngestVerdictsResponse>> Handlers::IngestVerdicts(
-    const rpc::CallContext& call, std::span<const v1::IngestVerdictsRequest> requests) {
-  std::vector<v1::IngestVerdictsResponse> responses;
-  for (const v1::IngestVerdictsRequest& request : requests) {
-    auto ingested = Ingest(call, request);
-    v1::IngestVerdictsResponse& response = responses.emplace_back();
-    if (ingested.ok()) {
-      *response.mutable_ingested() = *std::move(ingested);
-    } else {
-      *response.mutable_error() = rpc::ToRpcStatus(ingested.status(), call.request_id);
-    }
-  }
-  return responses;
 }
 
 }  // namespace winnow::classification

@@ -61,10 +61,12 @@ struct Settlement {
   int64_t cost_micros = 0;
 };
 
+// What became of an outcome: it is new, the run had one for this content, or the comment is not of
+// the run's input.
+enum class Fate { kWritten, kKnown, kIgnored };
+
 struct Written {
-  int64_t written = 0;
-  int64_t known = 0;
-  int64_t ignored = 0;  // not of the run's input
+  std::vector<Fate> fates;  // of the outcomes, in their order
   bool complete = false;
   bool active = false;  // the run is what readers see
   int64_t missing = 0;
@@ -163,9 +165,13 @@ class Store {
   // At most 1,000 comments with distinct ids.
   StatusOr<Imported> PutComments(Deadline deadline, const VideoKey& key,
                                  std::span<const Comment> comments);
-  // By id, else by alias, in the order asked.
-  StatusOr<std::vector<FoundComment>> FindComments(Deadline deadline, const VideoKey& key,
-                                                   std::span<const std::string> ids);
+  // Comments of a run's video by id, else by alias, in the order asked.
+  struct FoundInput {
+    VideoKey video;
+    std::vector<FoundComment> comments;
+  };
+  StatusOr<FoundInput> FindInput(Deadline deadline, const NumberKey& run,
+                                 std::span<const std::string> ids);
   StatusOr<std::vector<Comment>> NewestComments(Deadline deadline, const VideoKey& key, int count);
   StatusOr<int64_t> DeleteVideo(Deadline deadline, const VideoKey& key, const Speaker& speaker);
   // Videos whose time is over, at most `limit`.
@@ -233,8 +239,8 @@ class Store {
                                   const std::string& cache_name = "");
   Status PauseRun(Deadline deadline, const Lease& lease, Failure reason);
   Status ReleaseRun(Deadline deadline, const Lease& lease);
-  // Of an external agent. FAILED_PRECONDITION unless the run is external and not cancelled. What it
-  // changes for readers of an active run is in the audit.
+  // Of an external agent, of distinct comments. FAILED_PRECONDITION unless the run is external and
+  // not cancelled. What it changes for readers of an active run is in the audit.
   StatusOr<Written> IngestOutcomes(Deadline deadline, const NumberKey& key,
                                    std::span<const CommentOutcome> outcomes,
                                    const std::string& actor);

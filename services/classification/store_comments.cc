@@ -74,6 +74,11 @@ constexpr pg::Statement kNewest{
     "SELECT number, id, body, content_hash FROM classification.comments "
     "WHERE video = $1 ORDER BY sort_time DESC, number DESC LIMIT $2"};
 
+constexpr pg::Statement kVideoOfRun{"classification.video_of_run",
+                                    "SELECT w.number, w.video_id FROM classification.runs r "
+                                    "JOIN classification.videos w ON w.number = r.video "
+                                    "WHERE r.id = $1 AND w.namespace = $2 AND r.classifier <> ''"};
+
 constexpr pg::Statement kUnprojected{
     "classification.unprojected_videos",
     "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
@@ -171,11 +176,13 @@ StatusOr<Imported> Store::PutComments(Deadline deadline, const VideoKey& key,
   });
 }
 
-StatusOr<std::vector<FoundComment>> Store::FindComments(Deadline deadline, const VideoKey& key,
-                                                        std::span<const std::string> ids) {
-  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<FoundComment>> {
-    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, key));
-    return Find(session, video.number, ids);
+StatusOr<Store::FoundInput> Store::FindInput(Deadline deadline, const NumberKey& run,
+                                             std::span<const std::string> ids) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<FoundInput> {
+    const pqxx::result video = session.Execute(kVideoOfRun, run.id, run.ns);
+    if (video.empty()) return NotFound("run", std::to_string(run.id));
+    return FoundInput{{run.ns, video[0][1].as<std::string>()},
+                      Find(session, video[0][0].as<int64_t>(), ids)};
   });
 }
 

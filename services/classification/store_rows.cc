@@ -12,58 +12,55 @@ constexpr pg::Statement kFindVideo{"classification.find_video", WINNOW_VIDEO};
 constexpr pg::Statement kShareVideo{"classification.share_video", WINNOW_VIDEO " FOR SHARE"};
 constexpr pg::Statement kLockVideo{"classification.lock_video", WINNOW_VIDEO " FOR NO KEY UPDATE"};
 
-// The video is locked by its number first; what is read of the run then is current.
-constexpr pg::Statement kVideoOfRun{"classification.video_of_run",
-                                    "SELECT video FROM classification.runs WHERE id = $1"};
-constexpr pg::Statement kShareByNumber{
-    "classification.share_video_by_number",
-    "SELECT number FROM classification.videos WHERE number = $1 FOR SHARE"};
-constexpr pg::Statement kLockByNumber{
-    "classification.lock_video_by_number",
-    "SELECT number FROM classification.videos WHERE number = $1 FOR NO KEY UPDATE"};
-// Writers of a run take turns: each counts from what the one before left.
-constexpr pg::Statement kLockRunRow{
-    "classification.lock_run",
-    "SELECT id FROM classification.runs WHERE id = $1 FOR NO KEY UPDATE"};
-constexpr pg::Statement kReadRun{
-    "classification.read_run",
-    "SELECT " WINNOW_RUN_COLUMNS
-    ", r.video, coalesce(w.active_run, 0), r.input_high, r.lease_epoch FROM classification.runs r "
-    "JOIN classification.videos w ON w.number = r.video WHERE r.id = $1"};
+// A run and its video, locked in this order, and read as they are once the locks are held. Writers
+// of a run take turns: each counts from what the one before left.
+#define WINNOW_LOCKED_RUN                                                                        \
+  "SELECT " WINNOW_RUN_COLUMNS                                                                   \
+  ", r.video, coalesce(w.active_run, 0), coalesce(w.previous_run, 0), r.input_high, "            \
+  "r.lease_epoch FROM classification.videos w JOIN classification.runs r ON r.video = w.number " \
+  "WHERE r.id = $1"
+constexpr pg::Statement kReadRun{"classification.read_run", WINNOW_LOCKED_RUN};
+constexpr pg::Statement kShareRun{"classification.share_run",
+                                  WINNOW_LOCKED_RUN " FOR SHARE OF w FOR NO KEY UPDATE OF r"};
+constexpr pg::Statement kLockRun{
+    "classification.lock_run", WINNOW_LOCKED_RUN " FOR NO KEY UPDATE OF w FOR NO KEY UPDATE OF r"};
 
-constexpr pg::Statement kFind{
+constexpr pg::Statement kFindById{
     "classification.find_comments",
-    "SELECT coalesce(c.number, a.number, 0), coalesce(a.n, 0) > 1, "
-    "coalesce(c.content_hash, a.content_hash, 0), coalesce(a.id, u.id) "
-    "FROM unnest($2::text[]) WITH ORDINALITY AS u(id, place) "
-    "LEFT JOIN LATERAL (SELECT number, content_hash FROM classification.comments "
-    "  WHERE video = $1 AND id = u.id LIMIT 1) c ON TRUE "
-    "LEFT JOIN LATERAL (SELECT min(x.number) AS number, min(x.content_hash) AS content_hash, "
-    "  min(x.id) AS id, count(*) AS n FROM (SELECT number, id, content_hash "
-    "  FROM classification.comments "
-    "  WHERE video = $1 AND alias = u.id LIMIT 2) x) a ON c.number IS NULL "
-    "ORDER BY u.place"};
+    "SELECT u.place, c.number, c.content_hash "
+    "FROM unnest($1::text[]) WITH ORDINALITY AS u(id, place) CROSS JOIN LATERAL "
+    "(SELECT number, content_hash FROM classification.comments "
+    "  WHERE video = $2 AND id = u.id LIMIT 1) c"};
+constexpr pg::Statement kFindByAlias{
+    "classification.find_comments_by_alias",
+    "SELECT u.place, a.number, a.content_hash, a.id, a.n > 1 "
+    "FROM unnest($1::text[]) WITH ORDINALITY AS u(id, place) CROSS JOIN LATERAL "
+    "(SELECT min(x.number) AS number, min(x.content_hash) AS content_hash, min(x.id) AS id, "
+    "  count(*) AS n FROM (SELECT number, id, content_hash FROM classification.comments "
+    "  WHERE video = $2 AND alias = u.id LIMIT 2) x) a WHERE a.n > 0"};
 
-// Rows of the comments, locked in order: the state that deltas are counted from.
+// What stands in the run of these comments. Whoever holds the run's row is alone with its rows but
+// for overrides, which hold the video alone.
 constexpr pg::Statement kReadVerdicts{
-    "classification.lock_verdicts",
+    "classification.standing_verdicts",
     "SELECT v.comment, coalesce(v.status, 0), coalesce(v.resolved, 0), v.failure, v.overridden, "
-    "v.content_hash FROM unnest($2::bigint[]) AS u(comment) CROSS JOIN LATERAL "
+    "v.content_hash FROM unnest($1::bigint[]) AS u(comment) CROSS JOIN LATERAL "
     "(SELECT x.comment, x.status, x.resolved, x.failure, x.overridden, x.content_hash "
-    "FROM classification.verdicts x WHERE x.run = $1 AND x.comment = u.comment "
-    " FOR UPDATE) v"};
+    "FROM classification.verdicts x WHERE x.run = $2 AND x.comment = u.comment LIMIT 1) v"};
 
-constexpr pg::Statement kWriteVerdicts{
-    "classification.write_verdicts",
-    "INSERT INTO classification.verdicts AS v (run, comment, status, resolved, failure, source, "
-    "score, content_hash, reason, sort_time, decide_time) "
-    "SELECT $1, u.comment, nullif(u.status, 0), nullif(u.status, 0), u.failure, u.source, u.score, "
-    "u.hash, u.reason, c.sort_time, $9::timestamptz "
-    "FROM unnest($2::bigint[], $3::smallint[], $4::smallint[], $5::smallint[], $6::real[], "
-    "  $7::bigint[], $8::text[]) AS u(comment, status, failure, source, score, hash, reason) "
-    "CROSS JOIN LATERAL (SELECT sort_time FROM classification.comments "
-    "  WHERE number = u.comment LIMIT 1) c ORDER BY u.comment "
-    "ON CONFLICT (run, comment) DO UPDATE SET status = excluded.status, "
+#define WINNOW_INSERT_VERDICTS                                                                  \
+  "INSERT INTO classification.verdicts AS v (run, comment, status, resolved, failure, source, " \
+  "score, content_hash, reason, sort_time, decide_time) "                                       \
+  "SELECT $8, u.comment, nullif(u.status, 0), nullif(u.status, 0), u.failure, u.source, "       \
+  "u.score, u.hash, u.reason, c.sort_time, $9::timestamptz "                                    \
+  "FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::float8[], "          \
+  "  $6::bigint[], $7::text[]) AS u(comment, status, failure, source, score, hash, reason) "    \
+  "CROSS JOIN LATERAL (SELECT sort_time FROM classification.comments "                          \
+  "  WHERE number = u.comment LIMIT 1) c"
+constexpr pg::Statement kInsertVerdicts{"classification.insert_verdicts", WINNOW_INSERT_VERDICTS};
+constexpr pg::Statement kChangeVerdicts{
+    "classification.change_verdicts", WINNOW_INSERT_VERDICTS
+    " ON CONFLICT (run, comment) DO UPDATE SET status = excluded.status, "
     "resolved = CASE WHEN v.overridden THEN v.resolved ELSE excluded.resolved END, "
     "failure = excluded.failure, source = excluded.source, score = excluded.score, "
     "content_hash = excluded.content_hash, reason = excluded.reason, "
@@ -103,13 +100,10 @@ struct Known {
 
 std::map<int64_t, Known> ReadKnown(pg::Session& session, int64_t run,
                                    std::span<const CommentOutcome> outcomes) {
-  std::vector<int64_t> numbers;
-  for (const CommentOutcome& one : outcomes) numbers.push_back(one.comment);
-  std::sort(numbers.begin(), numbers.end());
-  pg::Array array;
-  for (const int64_t number : numbers) array.Add(number);
+  pg::BinaryArray numbers(pg::BinaryArray::kBigint);
+  for (const CommentOutcome& one : outcomes) numbers.AddNumber(one.comment);
   std::map<int64_t, Known> known;
-  for (const pqxx::row& row : session.Execute(kReadVerdicts, run, array)) {
+  for (const pqxx::row& row : session.Execute(kReadVerdicts, numbers, run)) {
     known[row[0].as<int64_t>()] = {
         static_cast<CommentStatus>(row[1].as<int>()), static_cast<CommentStatus>(row[2].as<int>()),
         row[3].as<int>() != 0, row[4].as<bool>(), static_cast<uint64_t>(row[5].as<int64_t>())};
@@ -117,12 +111,46 @@ std::map<int64_t, Known> ReadKnown(pg::Session& session, int64_t run,
   return known;
 }
 
+// Rows that a statement writes.
+struct Rows {
+  pg::BinaryArray comments{pg::BinaryArray::kBigint};
+  pg::BinaryArray statuses{pg::BinaryArray::kBigint};
+  pg::BinaryArray failures{pg::BinaryArray::kBigint};
+  pg::BinaryArray sources{pg::BinaryArray::kBigint};
+  pg::BinaryArray scores{pg::BinaryArray::kDouble};
+  pg::BinaryArray hashes{pg::BinaryArray::kBigint};
+  pg::BinaryArray reasons{pg::BinaryArray::kText};
+  size_t size = 0;
+
+  void Add(const CommentOutcome& one) {
+    comments.AddNumber(one.comment);
+    statuses.AddNumber(static_cast<int64_t>(one.outcome.status));
+    failures.AddNumber(static_cast<int64_t>(one.outcome.failure));
+    sources.AddNumber(static_cast<int64_t>(one.outcome.source));
+    scores.AddDouble(static_cast<double>(one.outcome.score));
+    hashes.AddNumber(static_cast<int64_t>(one.content_hash));
+    reasons.AddText(one.outcome.reason);
+    ++size;
+  }
+  void Write(pg::Session& session, const pg::Statement& statement, int64_t run, Time now) const {
+    if (size == 0) return;
+    session.Execute(statement, comments, statuses, failures, sources, scores, hashes, reasons, run,
+                    now);
+  }
+};
+
 // What a batch of writes changes in its run's counts.
 struct Deltas {
   int64_t classified = 0;
   int64_t failed = 0;
   StatusCounts statuses{};
 };
+
+// The first verdict of a content stays; a failure may be mended.
+bool Stays(const Known& before, const CommentOutcome& now) {
+  if (before.status != CommentStatus::kNone) return before.content_hash == now.content_hash;
+  return before.failed && now.outcome.status == CommentStatus::kNone;
+}
 
 void CountWrite(const Known* before, const Outcome& now, Deltas& deltas) {
   if (before != nullptr) {
@@ -184,13 +212,24 @@ StatusOr<VideoRow> FindVideo(pg::Session& session, const VideoKey& key) {
   return ReadVideo(session, key, kFindVideo);
 }
 
+namespace {
+
+StatusOr<LockedRun> ReadLocked(pg::Session& session, int64_t run, const pg::Statement& statement) {
+  const pqxx::result rows = session.Execute(statement, run);
+  if (rows.empty()) return NotFound("run", std::to_string(run));
+  const pqxx::row row = rows[0];
+  return LockedRun{ToRun(row),
+                   row[kRunColumns].as<int64_t>(),
+                   row[kRunColumns + 1].as<int64_t>(),
+                   row[kRunColumns + 2].as<int64_t>(),
+                   row[kRunColumns + 3].as<int64_t>(),
+                   row[kRunColumns + 4].as<int64_t>()};
+}
+
+}  // namespace
+
 StatusOr<LockedRun> LockRun(pg::Session& session, int64_t run, Lock lock) {
-  const pqxx::result video = session.Execute(kVideoOfRun, run);
-  if (video.empty()) return NotFound("run", std::to_string(run));
-  const pg::Statement& statement = lock == Lock::kShare ? kShareByNumber : kLockByNumber;
-  session.Execute(statement, video[0][0].as<int64_t>());
-  session.Execute(kLockRunRow, run);
-  return ReadLease(session, run);
+  return ReadLocked(session, run, lock == Lock::kShare ? kShareRun : kLockRun);
 }
 
 StatusOr<LockedRun> LockRun(pg::Session& session, const NumberKey& key, Lock lock) {
@@ -202,23 +241,33 @@ StatusOr<LockedRun> LockRun(pg::Session& session, const NumberKey& key, Lock loc
 }
 
 StatusOr<LockedRun> ReadLease(pg::Session& session, int64_t run) {
-  const pqxx::result rows = session.Execute(kReadRun, run);
-  if (rows.empty()) return NotFound("run", std::to_string(run));
-  const pqxx::row row = rows[0];
-  return LockedRun{ToRun(row), row[kRunColumns].as<int64_t>(), row[kRunColumns + 1].as<int64_t>(),
-                   row[kRunColumns + 2].as<int64_t>(), row[kRunColumns + 3].as<int64_t>()};
+  return ReadLocked(session, run, kReadRun);
 }
 
 Run ReadRun(pg::Session& session, int64_t run) { return ToRun(session.Execute(kReadRun, run)[0]); }
 
 std::vector<FoundComment> Find(pg::Session& session, int64_t video,
                                std::span<const std::string> ids) {
-  pg::Array array;
-  for (const std::string& id : ids) array.Add(id);
-  std::vector<FoundComment> found;
-  for (const pqxx::row& row : session.Execute(kFind, video, array)) {
-    found.push_back({row[0].as<int64_t>(), row[1].as<bool>(),
-                     static_cast<uint64_t>(row[2].as<int64_t>()), row[3].as<std::string>()});
+  std::vector<FoundComment> found(ids.size());
+  pg::BinaryArray all(pg::BinaryArray::kText);
+  for (const std::string& id : ids) all.AddText(id);
+  for (const pqxx::row& row : session.Execute(kFindById, all, video)) {
+    const size_t place = row[0].as<size_t>() - 1;
+    found[place] = {row[1].as<int64_t>(), false, static_cast<uint64_t>(row[2].as<int64_t>()),
+                    ids[place]};
+  }
+  std::vector<size_t> places;
+  pg::BinaryArray others(pg::BinaryArray::kText);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (found[i].number != 0) continue;
+    others.AddText(ids[i]);
+    places.push_back(i);
+  }
+  if (places.empty()) return found;
+  for (const pqxx::row& row : session.Execute(kFindByAlias, others, video)) {
+    found[places[row[0].as<size_t>() - 1]] = {row[1].as<int64_t>(), row[4].as<bool>(),
+                                              static_cast<uint64_t>(row[2].as<int64_t>()),
+                                              row[3].as<std::string>()};
   }
   return found;
 }
@@ -229,39 +278,30 @@ Written WriteRows(pg::Session& session, const LockedRun& run,
   const std::map<int64_t, Known> known = ReadKnown(session, run.run.id, outcomes);
   Written written;
   Deltas deltas;
-  pg::Array comments, statuses, failures, sources, scores, hashes, reasons;
+  Rows inserted;
+  Rows changed;
   for (const CommentOutcome& one : outcomes) {
+    if (one.comment > run.input_high) {
+      written.fates.push_back(Fate::kIgnored);
+      continue;
+    }
     const auto found = known.find(one.comment);
     const Known* before = found == known.end() ? nullptr : &found->second;
-    // The first verdict of a content stays; a failure may be mended.
-    if (before != nullptr && before->status != CommentStatus::kNone &&
-        before->content_hash == one.content_hash) {
-      ++written.known;
+    if (before != nullptr && Stays(*before, one)) {
+      written.fates.push_back(Fate::kKnown);
       continue;
     }
-    if (before != nullptr && before->failed && one.outcome.status == CommentStatus::kNone) {
-      ++written.known;
-      continue;
-    }
-    ++written.written;
+    written.fates.push_back(Fate::kWritten);
     CountWrite(before, one.outcome, deltas);
     const auto resolved = before == nullptr ? CommentStatus::kNone : before->resolved;
     const bool holds = before != nullptr && before->overridden;
     if (changes != nullptr && !holds && resolved != one.outcome.status) {
       changes->push_back({one.comment, resolved, one.outcome.status});
     }
-    comments.Add(one.comment);
-    statuses.Add(static_cast<int>(one.outcome.status));
-    failures.Add(static_cast<int>(one.outcome.failure));
-    sources.Add(static_cast<int>(one.outcome.source));
-    scores.Add(static_cast<double>(one.outcome.score));
-    hashes.Add(static_cast<int64_t>(one.content_hash));
-    reasons.Add(one.outcome.reason);
+    (before == nullptr ? inserted : changed).Add(one);
   }
-  if (written.written > 0) {
-    session.Execute(kWriteVerdicts, run.run.id, comments, statuses, failures, sources, scores,
-                    hashes, reasons, now);
-  }
+  inserted.Write(session, kInsertVerdicts, run.run.id, now);
+  changed.Write(session, kChangeVerdicts, run.run.id, now);
   const pqxx::row row =
       session.Execute(kCount, run.run.id, deltas.classified, deltas.failed, deltas.statuses[1],
                       deltas.statuses[2], deltas.statuses[3], now)[0];

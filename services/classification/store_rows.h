@@ -36,6 +36,7 @@ struct LockedRun {
   Run run;
   int64_t video = 0;
   int64_t active_run = 0;
+  int64_t previous_run = 0;
   int64_t input_high = 0;
   int64_t epoch = 0;
 };
@@ -46,6 +47,7 @@ Run ReadRun(pg::Session& session, int64_t run);
 // The run whose row the transaction holds already: no lock of its video, which would come too late.
 StatusOr<LockedRun> ReadLease(pg::Session& session, int64_t run);
 
+// By id, else by alias, in the order asked.
 std::vector<FoundComment> Find(pg::Session& session, int64_t video,
                                std::span<const std::string> ids);
 
@@ -55,8 +57,9 @@ struct StatusChange {
   CommentStatus before = CommentStatus::kNone;
   CommentStatus after = CommentStatus::kNone;
 };
-// Writes outcomes into a run whose video is locked, and what follows from them: resolved statuses,
-// counts, the end of the run. Tells what resolves otherwise, unless `changes` is null.
+// Writes outcomes of distinct comments into a run that is locked, and what follows from them:
+// resolved statuses, counts, the end of the run. Tells what resolves otherwise, unless `changes` is
+// null.
 Written WriteRows(pg::Session& session, const LockedRun& run,
                   std::span<const CommentOutcome> outcomes, Time now,
                   std::vector<StatusChange>* changes = nullptr);

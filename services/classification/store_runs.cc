@@ -54,11 +54,17 @@ constexpr pg::Statement kSetState{
 constexpr pg::Statement kSetBudget{
     "classification.set_run_budget",
     "UPDATE classification.runs SET budget_micros = $2 WHERE id = $1"};
+// A swap, what it leaves and who did it, in one statement. A run that only holds overrides is none
+// to come back to.
 constexpr pg::Statement kPoint{
     "classification.point_to_run",
-    "UPDATE classification.videos SET active_run = nullif($2, 0), previous_run = nullif($3, 0), "
-    "revision = revision + 1 "
-    "WHERE number = $1"};
+    "WITH pointed AS (UPDATE classification.videos SET active_run = $2::bigint, "
+    "  previous_run = (SELECT id FROM classification.runs WHERE id = $3 AND classifier <> ''), "
+    "  revision = revision + 1 WHERE number = $1 RETURNING previous_run), "
+    "asked AS (UPDATE classification.runs SET activate = FALSE WHERE id = $2::bigint AND activate) "
+    "INSERT INTO classification.audit_entries (namespace, video_id, run, actor, action, before, "
+    "after, note, create_time) SELECT $4, $5, $2::bigint, $6, $7, "
+    "coalesce(pointed.previous_run::text, ''), $2::bigint::text, $8, $9::timestamptz FROM pointed"};
 
 constexpr pg::Statement kToActivate{
     "classification.runs_to_activate",
@@ -111,12 +117,22 @@ Status CheckLease(const LockedRun& run, const Lease& lease) {
   return FailedPrecondition("the run is not this worker's any more");
 }
 
+// From the active run to `run`; the video is locked alone.
+void Point(pg::Session& session, const LockedRun& locked, int64_t run, const char* action,
+           const Speaker& speaker, Time now) {
+  const VideoKey& video = locked.run.video;
+  session.Execute(kPoint, locked.video, run, locked.active_run, video.ns, video.video_id,
+                  speaker.actor, action, speaker.note, now);
+}
+
 // The video is locked alone.
 Status Activate(pg::Session& session, const LockedRun& locked, double max_failed_share,
                 const Speaker& speaker, Time now) {
   const Run& run = locked.run;
-  session.Execute(kDropActivation, run.id);
-  if (locked.active_run == run.id) return OkStatus();
+  if (locked.active_run == run.id) {
+    if (run.activate) session.Execute(kDropActivation, run.id);
+    return OkStatus();
+  }
   if (run.state != RunState::kComplete) {
     return FailedPrecondition("the run is not complete: wait for it, or start another");
   }
@@ -128,18 +144,7 @@ Status Activate(pg::Session& session, const LockedRun& locked, double max_failed
                               std::to_string(run.input_count) +
                               " comments failed, more than the policy's max_failed_share allows");
   }
-  int64_t previous = locked.active_run;
-  if (previous != 0 && ReadRun(session, previous).classifier.empty()) previous = 0;
-  session.Execute(kPoint, locked.video, run.id, previous);
-  AddAudit(session, run.video.ns,
-           {.video_id = run.video.video_id,
-            .run = run.id,
-            .actor = speaker.actor,
-            .action = "activate",
-            .before = previous == 0 ? "" : std::to_string(previous),
-            .after = std::to_string(run.id),
-            .note = speaker.note},
-           now);
+  Point(session, locked, run.id, "activate", speaker, now);
   return OkStatus();
 }
 
@@ -230,7 +235,10 @@ StatusOr<Run> Store::ActivateRun(Deadline deadline, const NumberKey& key, double
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kUpdate));
     WINNOW_RETURN_IF_ERROR(Activate(session, locked, max_failed_share, speaker, now));
-    return ReadRun(session, key.id);
+    Run run = locked.run;
+    run.active = true;
+    run.activate = false;
+    return run;
   });
 }
 
@@ -241,26 +249,14 @@ StatusOr<Run> Store::RollbackRun(Deadline deadline, const NumberKey& key, const 
     WINNOW_ASSIGN_OR_RETURN(const LockedRun left, LockRun(session, key, Lock::kUpdate));
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, request));
     if (done) return ReadMadeRun(session, (*done)[0]);
-    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, left.run.video));
-    if (video.active_run != key.id) {
+    if (left.active_run != key.id) {
       return FailedPrecondition("run " + std::to_string(key.id) +
                                 " is not the active one: name the run to leave");
     }
-    if (video.previous_run == 0) {
-      return FailedPrecondition("no run was active before this one");
-    }
-    session.Execute(kPoint, video.number, video.previous_run, video.active_run);
-    AddAudit(session, key.ns,
-             {.video_id = left.run.video.video_id,
-              .run = video.previous_run,
-              .actor = speaker.actor,
-              .action = "rollback",
-              .before = std::to_string(video.active_run),
-              .after = std::to_string(video.previous_run),
-              .note = speaker.note},
-             now);
-    WINNOW_RETURN_IF_ERROR(Remember(session, request, left.video, {video.previous_run}, now));
-    return ReadRun(session, video.previous_run);
+    if (left.previous_run == 0) return FailedPrecondition("no run was active before this one");
+    Point(session, left, left.previous_run, "rollback", speaker, now);
+    WINNOW_RETURN_IF_ERROR(Remember(session, request, left.video, {left.previous_run}, now));
+    return ReadRun(session, left.previous_run);
   });
 }
 
@@ -363,13 +359,8 @@ StatusOr<Written> Store::IngestOutcomes(Deadline deadline, const NumberKey& key,
     if (locked.run.state == RunState::kCancelled) {
       return FailedPrecondition("the run was cancelled: start another");
     }
-    std::vector<CommentOutcome> input;
-    for (const CommentOutcome& one : outcomes) {
-      if (one.comment <= locked.input_high) input.push_back(one);
-    }
     std::vector<StatusChange> changes;
-    Written written = WriteRows(session, locked, input, now, &changes);
-    written.ignored = static_cast<int64_t>(outcomes.size() - input.size());
+    Written written = WriteRows(session, locked, outcomes, now, &changes);
     written.active = locked.active_run == key.id;
     if (written.active) AddChanges(session, locked.run, actor, changes, now);
     return written;

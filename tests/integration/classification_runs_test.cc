@@ -1,3 +1,5 @@
+#include <random>
+
 #include "tests/integration/classification_fixture.h"
 
 // Runs: how they begin, go on, are delivered into, swapped and left.
@@ -43,6 +45,81 @@ TEST_F(ClassificationTest, TakesVerdictsOfAnAgentOnce) {
             StatusCode::kFailedPrecondition)
       << "the policy allows no failures";
   ExpectCountsHold();
+}
+
+// Messages into `runs`, of which the first and second half are twins.
+std::vector<v1::IngestVerdictsRequest> AnyMessages(const std::vector<v1::Run>& runs,
+                                                   std::mt19937& random) {
+  const auto below = [&](size_t bound) { return random() % bound; };
+  std::vector<v1::IngestVerdictsRequest> messages(60);
+  size_t run = 0;
+  for (v1::IngestVerdictsRequest& message : messages) {
+    if (below(4) == 0) run = below(runs.size());
+    message.set_run_id(below(20) == 0 ? "12345" : runs[run].id());
+    for (size_t i = 0, n = below(12); i < n; ++i) {
+      v1::Verdict& verdict = *message.mutable_verdicts()->add_verdicts();
+      verdict.set_comment_id((below(20) == 0 ? "nobody" : "c") + std::to_string(below(45)));
+      verdict.set_status(static_cast<v1::CommentStatus>(below(50) == 0 ? 9 : 1 + below(3)));
+      if (below(6) > 0) continue;
+      verdict.clear_status();
+      verdict.set_failure(v1::FAILURE_KIND_SCHEMA);
+    }
+  }
+  return messages;
+}
+
+TEST_F(ClassificationTest, AStreamIsAnsweredAsItsMessagesOneByOne) {
+  Import(Comments(40));
+  const std::vector<v1::Run> runs = {Start("external"), Start("external")};
+  const std::vector<v1::Run> twins = {Start("external"), Start("external")};
+  Import(Comments(5, 40));  // no part of them
+  std::mt19937 random(5);
+  const auto messages = AnyMessages(runs, random);
+  const auto together = handlers_.IngestVerdicts(Call(), messages);
+  ASSERT_TRUE(together.ok()) << together.status();
+  ASSERT_EQ(together->size(), messages.size());
+  for (size_t i = 0; i < messages.size(); ++i) {
+    v1::IngestVerdictsRequest twin = messages[i];
+    for (size_t run = 0; run < runs.size(); ++run) {
+      if (twin.run_id() == runs[run].id()) twin.set_run_id(twins[run].id());
+    }
+    v1::IngestVerdictsResponse alone = Deliver(twin);
+    v1::IngestVerdictsResponse answer = (*together)[i];
+    ASSERT_EQ(answer.has_error(), alone.has_error()) << answer.DebugString();
+    EXPECT_EQ(answer.error().code(), alone.error().code());
+    // Told of the run after what shares its transaction.
+    EXPECT_LE(answer.ingested().missing_count(), alone.ingested().missing_count());
+    answer.mutable_ingested()->clear_missing_count();
+    alone.mutable_ingested()->clear_missing_count();
+    EXPECT_EQ(answer.ingested().DebugString(), alone.ingested().DebugString()) << i;
+  }
+  for (size_t run = 0; run < runs.size(); ++run) {
+    EXPECT_EQ(Get(runs[run].id()).counts().DebugString(),
+              Get(twins[run].id()).counts().DebugString());
+    EXPECT_EQ(Get(runs[run].id()).failed_count(), Get(twins[run].id()).failed_count());
+    const std::string rows =
+        "(SELECT comment, status, resolved, failure, content_hash FROM classification.verdicts "
+        "WHERE run = ";
+    EXPECT_EQ(Number("SELECT count(*) FROM (" + rows + runs[run].id() + ") EXCEPT " + rows +
+                     twins[run].id() + ")) AS other"),
+              0);
+  }
+  ExpectCountsHold();
+}
+
+TEST_F(ClassificationTest, RowsOfARunGoWithIt) {
+  Import(Comments(3));
+  ExternalRun(3, v1::COMMENT_STATUS_NORMAL);
+  Override("c0", v1::COMMENT_STATUS_FILTERED);
+  v1::DeleteVideoRequest request;
+  request.set_video_id("v");
+  Do(&Handlers::DeleteVideo, request);
+  EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts"), 0);
+  Import(Comments(1));
+  for (int i = 0; i < 14; ++i) ExternalRun(1, v1::COMMENT_STATUS_NORMAL);
+  EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts"),
+            Number("SELECT count(*) FROM classification.runs WHERE classifier <> ''"));
+  EXPECT_LT(Number("SELECT count(*) FROM classification.runs"), 14);
 }
 
 TEST_F(ClassificationTest, ActivatesARunWithFailuresWhereThePolicyAllowsThem) {
