@@ -18,8 +18,9 @@ case "$#:${1:-}" in
     step "chaos classification: faults of a language model over a million comments"
     WINNOW_LLM_COMMENTS="${WINNOW_LLM_COMMENTS:-1000000}" \
       build/release/bin/unit_classification --gtest_filter='LlmPort.LosesDoubles*'
-    step "chaos classification: counts after many operations in any order"
-    WINNOW_CLASSIFICATION_STEPS="${WINNOW_CLASSIFICATION_STEPS:-100000}" \
+    step "chaos classification: counts after 10^7 operations in any order and a hundred kill -9"
+    WINNOW_CLASSIFICATION_STEPS="${WINNOW_CLASSIFICATION_STEPS:-170000}" \
+      WINNOW_CLASSIFICATION_KILLS="${WINNOW_CLASSIFICATION_KILLS:-100}" \
       build/release/bin/integration_classification --gtest_filter='*CountsHoldAfterRandom*'
     exit 0
     ;;
