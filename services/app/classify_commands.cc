@@ -2,15 +2,16 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <CLI/Validators.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
+#include <span>
 
+#include "services/app/byte_source.h"
 #include "services/app/command.h"
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
+#include "services/app/text_reader.h"
 #include "services/platform/uuid.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"
 
@@ -21,8 +22,7 @@ using namespace classification::v1;  // NOLINT(google-build-using-namespace): th
 using Stub = ClassificationService::Stub;
 
 constexpr size_t kPart = size_t{8} << 20;
-constexpr int kTexts = 500;
-constexpr size_t kTextBytes = 400'000;  // a call takes as many characters
+constexpr size_t kMaxDump = size_t{128} << 20;
 
 struct ClassifyOptions {
   RemoteOptions remote;
@@ -61,13 +61,19 @@ std::string Show(CommentStatus status) {
   return name.empty() ? std::to_string(status) : name.substr(15);
 }
 
-StatusOr<std::string> ReadAll(const std::string& file) {
-  if (file == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+// A dump, unpacked where it is gzip.
+StatusOr<std::string> ReadDump(const std::string& file, const Interrupt& interrupt) {
+  WINNOW_ASSIGN_OR_RETURN(const auto source, ByteSource::Open(file, interrupt));
+  std::string dump;
+  for (;;) {
+    const size_t size = dump.size();
+    if (size > kMaxDump) return InvalidField("file", "is over 128 MiB: split it");
+    dump.resize(size + kPart);
+    WINNOW_ASSIGN_OR_RETURN(const size_t read,
+                            source->Read(std::span(dump.data() + size, dump.size() - size)));
+    dump.resize(size + read);
+    if (read == 0) return dump;
   }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return InvalidField("file", "cannot be read: " + file);
-  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
 // Statuses share one word with the API's: "filtered", "content_suggestion", "normal".
@@ -111,29 +117,26 @@ int PrintVerdicts(const ClassifyOptions& options, const ClassifyTextsRequest& re
 }
 
 int RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
-  const auto all = ReadAll(options.file);
-  if (!all.ok()) return Fail(all.status());
+  const auto source = ByteSource::Open(options.file, interrupt);
+  if (!source.ok()) return Fail(source.status());
   auto remote = Remote::Connect(options.remote);
   if (!remote.ok()) return Fail(remote.status());
   const auto stub = ClassificationService::NewStub(remote->channel());
-  for (size_t begin = 0; begin < all->size() && !interrupt.requested();) {
-    ClassifyTextsRequest request;
-    request.set_namespace_(options.ns);
-    request.set_policy_name(options.policy);
-    request.set_explain(options.explain);
-    size_t bytes = 0;
-    while (begin < all->size() && request.texts_size() < kTexts) {
-      const size_t end = std::min(all->find('\n', begin), all->size());
-      bytes += end - begin;
-      if (bytes > kTextBytes && !request.texts().empty()) break;
-      if (end > begin) request.add_texts(all->substr(begin, end - begin));
-      begin = end + 1;
+  TextReader reader(**source);
+  ClassifyTextsRequest request;
+  request.set_namespace_(options.ns);
+  request.set_policy_name(options.policy);
+  request.set_explain(options.explain);
+  while (!interrupt.requested()) {
+    const Status read = reader.Next(*request.mutable_texts());
+    if (!request.texts().empty()) {
+      const auto response = Call(*remote, *stub, &Stub::ClassifyTexts, request);
+      if (!response.ok()) return Fail(response.status());
+      const int printed = PrintVerdicts(options, request, *response);
+      if (printed != kOk) return printed;
     }
+    if (!read.ok() && !interrupt.requested()) return Fail(read);
     if (request.texts().empty()) break;
-    const auto response = Call(*remote, *stub, &Stub::ClassifyTexts, request);
-    if (!response.ok()) return Fail(response.status());
-    const int printed = PrintVerdicts(options, request, *response);
-    if (printed != kOk) return printed;
   }
   return interrupt.requested() ? kInterrupted : kOk;
 }
@@ -193,7 +196,8 @@ int WatchToItsEnd(const ClassifyOptions& options, const Remote& remote, Stub& st
 }
 
 int RunImport(const ClassifyOptions& options, const Interrupt& interrupt) {
-  const auto raw = ReadAll(options.file);
+  const auto raw = ReadDump(options.file, interrupt);
+  if (interrupt.requested()) return kInterrupted;
   if (!raw.ok()) return Fail(raw.status());
   auto remote = Remote::Connect(options.remote);
   if (!remote.ok()) return Fail(remote.status());

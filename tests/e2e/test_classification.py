@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import threading
@@ -217,6 +218,27 @@ def test_the_command_line_does_what_an_operator_needs(
     missing = server.run("classify", "list", "--video", "nothing", *where)
     assert missing.code != 0
     assert "nothing" in missing.err
+
+
+def test_the_command_line_classifies_any_amount_and_names_bad_lines(
+    server: Serving, tmp_path: Path
+) -> None:
+    many = gzip.compress("\n\n".join(TEXTS * 500).encode())
+    lines = server.run("classify", "texts", stdin=many).out.splitlines()
+    assert len(lines) == len(TEXTS) * 500
+    assert [each.split()[0] for each in lines[-3:]] == ["NORMAL", "CONTENT_SUGGESTION", "FILTERED"]
+    for line, why in ((b"\xff\xfe", "is not UTF-8"), (b"x" * 20_001, "is over 20,000")):
+        refused = server.run("classify", "texts", stdin=b"good\n\n" + line + b"\n")
+        assert refused.code != 0
+        assert refused.out.startswith("NORMAL"), "what stands before it has its verdict"
+        assert "line 3" in refused.err
+        assert why in refused.err
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate((128 << 20) + 1)
+    refused = server.run("classify", "import", large, "--video", "v")
+    assert refused.code != 0
+    assert "is over 128 MiB" in refused.err
 
 
 @pytest.fixture
