@@ -1,0 +1,49 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/bench/measure.h"
+
+namespace winnow::bench {
+
+// User and system time so far, which other work on the machine disturbs less than the clock.
+struct Cpu {
+  double self = 0;      // server and client of the ingest leg, or the bare leg's client
+  double postgres = 0;  // all processes of the PostgreSQL server
+};
+
+// utime and stime of /proc/PID/stat in seconds when PID is `postmaster` or a child of it, else 0.
+inline double CpuOf(const std::filesystem::path& process, pid_t postmaster) {
+  std::ifstream file(process / "stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(line.substr(name_end + 2));
+  std::vector<std::string> fields;
+  for (std::string field; rest >> field;) fields.push_back(field);
+  const bool ours =
+      fields[1] == std::to_string(postmaster) || process.filename() == std::to_string(postmaster);
+  if (!ours) return 0;
+  return (std::stod(fields[11]) + std::stod(fields[12])) /
+         static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+inline Cpu CpuSoFar(pid_t postmaster) {
+  Cpu cpu{CpuSeconds(), 0};
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") == std::string::npos) {
+      cpu.postgres += CpuOf(entry.path(), postmaster);
+    }
+  }
+  return cpu;
+}
+
+}  // namespace winnow::bench
