@@ -39,6 +39,8 @@ bool Passes(StatusCode code) {
          code == StatusCode::kDeadlineExceeded;
 }
 
+constexpr std::chrono::minutes kBack(5);  // in which a killed store is back, on any machine
+
 int FromEnvironment(const char* name, int otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : std::stoi(value);
@@ -62,10 +64,13 @@ class ClassificationLawsTest : public ClassificationTest {
                                                                     const Request&),
                             const Request& request) {
     StatusOr<Response> response = Internal("not asked yet");
-    EXPECT_TRUE(test::Eventually([&] {
-      response = (handlers_.*handler)(Call(), request);
-      return !Passes(response.status().code());
-    })) << response.status();
+    EXPECT_TRUE(test::Eventually(
+        [&] {
+          response = (handlers_.*handler)(Call(), request);
+          return !Passes(response.status().code());
+        },
+        kBack))
+        << response.status();
     return response;
   }
   template <class Request, class Response>
@@ -108,10 +113,13 @@ class ClassificationLawsTest : public ClassificationTest {
     }
     operations_ += request.verdicts().verdicts_size();
     v1::IngestVerdictsResponse answer;
-    EXPECT_TRUE(test::Eventually([&] {
-      answer = Deliver(request);
-      return !Passes(static_cast<StatusCode>(answer.error().code()));
-    })) << answer.error().message();
+    EXPECT_TRUE(test::Eventually(
+        [&] {
+          answer = Deliver(request);
+          return !Passes(static_cast<StatusCode>(answer.error().code()));
+        },
+        kBack))
+        << answer.error().message();
     if (!answer.has_ingested()) return;
     const v1::IngestedVerdicts& told = answer.ingested();
     EXPECT_EQ(told.written_count() + told.known_count() + told.ignored_count() +
