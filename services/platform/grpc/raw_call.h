@@ -32,6 +32,8 @@ class RawCall : public grpc::ServerUnaryReactor, private Job {
   void Run() final;
   void OnCancel() final { record_.Cancel(); }
   void OnDone() final { delete this; }
+  // As of a UnaryCall.
+  bool InternalInlineable() final { return true; }
 
   CallRecord record_;
   grpc::ByteBuffer& response_;
