@@ -60,7 +60,7 @@ v1::FeedCounter ToProto(const FeedCounter& counter);
 v1::GetFeedStatusResponse ToProto(const FeedStatus& status);
 std::string NextToken(const SearchQuery& query, const FeedKey& last);
 // ListArticlesResponse on the wire.
-std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, bool stale);
+std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer);
 std::string NextToken(const CategoryQuery& query, const Category& last);
 
 }  // namespace winnow::newsfeed

@@ -35,13 +35,13 @@ void AddShare(v1::FeedMeta& meta, v1::Tier tier, size_t count) {
   share.set_article_count(static_cast<int32_t>(count));
 }
 
-void FillMeta(const FeedQuery& query, const FeedAnswer& answer, bool stale, v1::FeedMeta& meta) {
+void FillMeta(const FeedQuery& query, const FeedAnswer& answer, v1::FeedMeta& meta) {
   AddShare(meta, v1::TIER_MEMORY, answer.from_memory);
   AddShare(meta, v1::TIER_STORE, answer.articles.size() - answer.from_memory);
   if (answer.freshness.changed_at) {
     *meta.mutable_last_refresh_time() = ToTimestamp(*answer.freshness.changed_at);
   }
-  meta.set_stale(stale);
+  meta.set_stale(answer.stale);
   meta.set_cached_count(static_cast<int32_t>(answer.cached));
   if (answer.from_memory > 0) {
     meta.set_memory_filled_from(answer.source == FillSource::kRedis ? v1::TIER_REDIS
@@ -127,12 +127,12 @@ v1::WatchArticlesResponse Gap(const FeedQuery& query, int64_t position, const st
   return response;
 }
 
-std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer, bool stale) {
+std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer) {
   const uint64_t hash = HashFeed(query.ns, query.category, query.filter);
   v1::ListArticlesResponse rest;  // all but the articles
   rest.set_next_page_token(NextToken(query, answer, hash));
   rest.set_newer_token(NewerToken(query, answer, hash));
-  FillMeta(query, answer, stale, *rest.mutable_meta());
+  FillMeta(query, answer, *rest.mutable_meta());
   constexpr size_t kMostFraming = 11;
   size_t size = rest.ByteSizeLong();
   for (const auto& article : answer.articles) size += article->bytes.size() + kMostFraming;

@@ -36,6 +36,7 @@ struct FeedAnswer {
   bool behind = false;
   bool cut = false;
   bool IsDegraded() const { return behind || cut; }
+  bool stale = false;
 };
 
 // Whether the page needs what stands below memory's floor: for its articles, or to know whether

@@ -15,7 +15,19 @@ int64_t SteadySeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
+void NoteUse(std::atomic<int64_t>& used_at) {
+  const int64_t now = SteadySeconds();
+  if (used_at.load(std::memory_order_relaxed) != now) {
+    used_at.store(now, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
+
+void FeedMemory::Touch(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  if (const auto found = feeds_.find(name); found != feeds_.end()) NoteUse(found->second->used_at);
+}
 
 std::optional<MemoryView> FeedMemory::Look(const FeedQuery& query) const {
   const FeedPosition& asked = query.position;
@@ -26,9 +38,7 @@ std::optional<MemoryView> FeedMemory::Look(const FeedQuery& query) const {
   const int64_t position = std::max(position_, feed.filled_at);
   const int64_t furthest = std::max(asked.since, asked.until.value_or(0));
   if (furthest > position || (furthest > 0 && asked.epoch != epoch_)) return std::nullopt;
-  if (const int64_t now = SteadySeconds(); feed.used_at.load(std::memory_order_relaxed) != now) {
-    feed.used_at.store(now, std::memory_order_relaxed);
-  }
+  NoteUse(feed.used_at);
   MemoryView view;
   view.since = asked.since;
   view.until = asked.until.value_or(position);
@@ -55,6 +65,7 @@ bool FeedMemory::WantsFill(std::string_view feed) const {
 
 void FeedMemory::Install(const std::string& name, FeedFill fill) {
   const std::unique_lock lock(mutex_);
+  version_.fetch_add(1, std::memory_order_acq_rel);
   if (fill.epoch != epoch_) {  // another history: nothing else of it is here
     feeds_.clear();
     fresh_.clear();
@@ -83,6 +94,7 @@ void FeedMemory::EvictOne() {
 
 void FeedMemory::Apply(int64_t seq, const std::vector<PlaceNow>& places) {
   const std::unique_lock lock(mutex_);
+  version_.fetch_add(1, std::memory_order_acq_rel);
   for (const PlaceNow& place : places) {
     const auto found = feeds_.find(place.feed);
     if (found == feeds_.end() || found->second->filled_at >= seq) continue;
@@ -96,11 +108,13 @@ void FeedMemory::Apply(int64_t seq, const std::vector<PlaceNow>& places) {
 
 void FeedMemory::Advance(int64_t position) {
   const std::unique_lock lock(mutex_);
+  version_.fetch_add(1, std::memory_order_acq_rel);
   position_ = position;
 }
 
 void FeedMemory::Refresh(const std::string& ns, const Freshness& freshness) {
   const std::unique_lock lock(mutex_);
+  version_.fetch_add(1, std::memory_order_acq_rel);
   Freshness& fresh = fresh_[ns];
   fresh.changed_at = std::max(fresh.changed_at, freshness.changed_at);
   fresh.created_at = std::max(fresh.created_at, freshness.created_at);
@@ -109,6 +123,7 @@ void FeedMemory::Refresh(const std::string& ns, const Freshness& freshness) {
 
 void FeedMemory::Clear(int64_t position) {
   const std::unique_lock lock(mutex_);
+  version_.fetch_add(1, std::memory_order_acq_rel);
   feeds_.clear();
   fresh_.clear();
   position_ = position;

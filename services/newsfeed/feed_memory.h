@@ -94,6 +94,11 @@ class FeedMemory {
   void Refresh(const std::string& ns, const Freshness& freshness);
   void Clear(int64_t position);
 
+  // Another one after each change of what Look answers.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  // That the feed is being read, though not by Look.
+  void Touch(std::string_view feed) const;
+
   bool empty() const;
   bool Has(std::string_view feed) const;
   // Nothing when it is not here.
@@ -124,6 +129,7 @@ class FeedMemory {
   std::map<std::string, Freshness, std::less<>> fresh_;
   int64_t position_ = 0;
   std::string epoch_;
+  std::atomic<uint64_t> version_ = 1;
 };
 
 }  // namespace winnow::newsfeed

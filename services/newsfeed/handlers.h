@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +8,7 @@
 #include "services/newsfeed/category_rules.h"
 #include "services/newsfeed/feed_answer.h"
 #include "services/newsfeed/feed_memory.h"
+#include "services/newsfeed/hot_pages.h"
 #include "services/newsfeed/store.h"
 #include "services/newsfeed/store_metrics.h"
 #include "services/newsfeed/store_projection.h"
@@ -58,10 +59,10 @@ class Handlers {
   };
   Handlers(const Parts& parts, Options options) : parts_(parts), options_(options) {}
 
-  // The hot page: of memory alone, without waiting for anything. Nothing when that cannot be, or
-  // the request is bad; then ListArticles answers.
-  std::optional<std::string> ListFromMemory(const rpc::CallContext& call,
-                                            const v1::ListArticlesRequest& request);
+  // The hot page: of memory alone, without waiting for anything. Null when that cannot be, or the
+  // request is bad; then ListArticles answers.
+  std::shared_ptr<const std::string> ListFromMemory(const rpc::CallContext& call,
+                                                    const v1::ListArticlesRequest& request);
   // ListArticlesResponse on the wire.
   StatusOr<std::string> ListArticles(const rpc::CallContext& call,
                                      const v1::ListArticlesRequest& request);
@@ -110,10 +111,16 @@ class Handlers {
   StatusOr<TreeProgress> Follow(const rpc::CallContext& call, const Category& category);
   StatusOr<FeedAnswer> Read(const rpc::CallContext& call, const FeedQuery& query);
   StatusOr<FeedAnswer> ReadStore(const rpc::CallContext& call, const FeedQuery& query);
-  std::string Finish(const FeedQuery& query, FeedAnswer answer) const;
+  // On the wire; notes in the answer what is wrong with it.
+  std::string Finish(const FeedQuery& query, FeedAnswer& answer) const;
+  bool IsStale(const std::optional<Time>& created_at) const;
+  HotPages::Bytes FindHot(const std::string& key, uint64_t version) const;
+  void KeepHot(const std::string& key, uint64_t version, const FeedQuery& query,
+               const FeedAnswer& answer, const HotPages::Bytes& bytes);
 
   const Parts parts_;
   const Options options_;
+  HotPages hot_pages_;
 };
 
 }  // namespace winnow::newsfeed

@@ -93,11 +93,11 @@ class NewsFeedTest : public ::testing::Test {
   }
 
   v1::ListArticlesResponse List(const v1::ListArticlesRequest& request) {
-    std::optional<std::string> bytes = handlers_.ListFromMemory(Call(), request);
+    std::shared_ptr<const std::string> bytes = handlers_.ListFromMemory(Call(), request);
     if (!bytes) {
       auto answered = handlers_.ListArticles(Call(), request);
       EXPECT_TRUE(answered.ok()) << answered.status();
-      if (answered.ok()) bytes = *std::move(answered);
+      if (answered.ok()) bytes = std::make_shared<const std::string>(*std::move(answered));
     }
     v1::ListArticlesResponse response;
     EXPECT_TRUE(bytes && response.ParseFromString(*bytes));

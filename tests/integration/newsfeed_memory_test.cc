@@ -70,6 +70,24 @@ TEST_F(Memory, ServesAFeedOnceItWasAskedForAndSaysSo) {
   EXPECT_EQ(hot.articles(0).SerializeAsString(), cold.articles(0).SerializeAsString());
 }
 
+TEST_F(Memory, AnswersTheSameBytesUntilSomethingChanges) {
+  Fill(30);
+  AwaitMemory();
+  const auto bytes = [&](int size) { return *handlers_.ListFromMemory(Call(), Feed("", size)); };
+  const std::string first = bytes(5);
+  EXPECT_EQ(bytes(5), first);
+  EXPECT_NE(bytes(6), first);
+  Upsert({Make("other", minutes(-1), {}), Make("n3", seconds(3))});
+  ASSERT_TRUE(test::Eventually([&] { return memory_.position() >= store_.last_commit(); }));
+  v1::ListArticlesResponse page;
+  ASSERT_TRUE(page.ParseFromString(bytes(5)));
+  EXPECT_EQ(page.articles(0).id(), "other");
+  EXPECT_FALSE(page.meta().stale());
+  clock_.Set(*FromTimestamp(page.meta().last_refresh_time()) + minutes(11));
+  ASSERT_TRUE(page.ParseFromString(bytes(5)));
+  EXPECT_TRUE(page.meta().stale()) << "time makes another page of it too";
+}
+
 TEST_F(Memory, IsSplicedWithTheStoreWithinOnePage) {
   Fill(30);
   AwaitMemory();

@@ -211,7 +211,7 @@ TEST_F(Tree, IsShownByMemoryAsByTheStore) {
   EXPECT_THAT(Scroll(Feed("science", 5)), SizeIs(10));
   EXPECT_THAT(Scroll(Feed("tech", 5)), IsEmpty());
   ASSERT_TRUE(Drop("ai", true).ok());
-  EXPECT_EQ(handlers_.ListFromMemory(Call(), Feed("ai")), std::nullopt);
+  EXPECT_EQ(handlers_.ListFromMemory(Call(), Feed("ai")), nullptr);
   EXPECT_EQ(handlers_.ListArticles(Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
 }
 

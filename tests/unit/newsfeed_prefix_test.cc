@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -9,6 +10,7 @@
 #include "services/newsfeed/feed_answer.h"
 #include "services/newsfeed/feed_memory.h"
 #include "services/newsfeed/feed_prefix.h"
+#include "services/newsfeed/hot_pages.h"
 
 namespace winnow::newsfeed {
 namespace {
@@ -312,6 +314,47 @@ TEST(FeedAnswer, AFilterThatBeginsAboveTheFloorNeedsNoStore) {
   EXPECT_FALSE(NeedsStore(*memory.Look(query), query));
   query.filter.publish_time_from = Time(Micros(40'000));
   EXPECT_TRUE(NeedsStore(*memory.Look(query), query));
+}
+
+HotPages::Page PageOf(uint64_t version, size_t size) {
+  return {version, false,         std::nullopt,
+          1,       "default/all", std::make_shared<const std::string>(size, 'a')};
+}
+
+TEST(HotPages, AreThoseOfTheMemoryThatTheyWereCutFrom) {
+  FeedMemory memory(2, 2);
+  HotPages pages;
+  pages.Keep("all 20", PageOf(memory.version(), 7));
+  ASSERT_NE(pages.Find("all 20", memory.version()), nullptr);
+  EXPECT_EQ(pages.Find("all 20", memory.version())->bytes->size(), 7U);
+  EXPECT_EQ(pages.Find("all 21", memory.version()), nullptr);
+  const std::vector<std::function<void()>> changes = {
+      [&] { memory.Install("default/all", {}); }, [&] { memory.Apply(1, {}); },
+      [&] { memory.Advance(2); }, [&] { memory.Refresh("default", {}); }, [&] { memory.Clear(3); }};
+  for (size_t i = 0; i < changes.size(); ++i) {
+    pages.Keep("all 20", PageOf(memory.version(), 7));
+    changes[i]();
+    EXPECT_EQ(pages.Find("all 20", memory.version()), nullptr) << "after change " << i;
+  }
+}
+
+TEST(HotPages, AreForgottenWhenTheyGrowTooLarge) {
+  HotPages pages;
+  const auto kept = [&](int count) {
+    int found = 0;
+    for (int i = 0; i < count; ++i) {
+      if (pages.Find("feed " + std::to_string(i), 1) != nullptr) ++found;
+    }
+    return found;
+  };
+  for (int i = 0; i < 30; ++i) pages.Keep("feed " + std::to_string(i), PageOf(1, size_t{1} << 20));
+  EXPECT_EQ(kept(30), 30);
+  for (int i = 0; i < 30; ++i) pages.Keep("feed 0", PageOf(1, size_t{1} << 20));  // in its place
+  EXPECT_EQ(kept(30), 30);
+  for (int i = 30; i < 40; ++i) pages.Keep("feed " + std::to_string(i), PageOf(1, size_t{1} << 20));
+  EXPECT_LE(kept(40), 32);
+  for (int i = 0; i < 10'000; ++i) pages.Keep("feed " + std::to_string(i), PageOf(1, 1));
+  EXPECT_LE(kept(10'000), 512);
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ class Binder {
   }
 
   // For a method of WithRawCallbackMethod_<Name>: answers are bytes of the response message.
-  // `quick`: std::optional<std::string>(const CallContext&, const Request&), on gRPC's thread, so
-  // it must not wait for anything; nothing: `handler` is to answer. `handler`:
+  // `quick`: std::shared_ptr<const std::string>(const CallContext&, const Request&), on gRPC's
+  // thread, so it must not wait for anything; null: `handler` is to answer. `handler`:
   // StatusOr<std::string>(const CallContext&, const Request&), on a pool thread. Say the request's
   // type: binder_.Raw<Request>(...).
   template <class Request, class QuickHandler, class Handler>

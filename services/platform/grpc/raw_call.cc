@@ -8,14 +8,14 @@ namespace winnow::rpc {
 namespace {
 
 void Free(void* bytes) {
-  const std::unique_ptr<std::string> owned(static_cast<std::string*>(bytes));
+  const std::unique_ptr<SharedBytes> owned(static_cast<SharedBytes*>(bytes));
 }
 
 // Without copying.
-grpc::ByteBuffer ToByteBuffer(std::string bytes) {
-  auto owned = std::make_unique<std::string>(std::move(bytes));
-  std::string* const kept = owned.release();
-  const grpc::Slice slice(kept->data(), kept->size(), Free, kept);
+grpc::ByteBuffer ToByteBuffer(SharedBytes bytes) {
+  SharedBytes* const kept = std::make_unique<SharedBytes>(std::move(bytes)).release();
+  // gRPC takes a pointer to what it never writes to.
+  const grpc::Slice slice(const_cast<char*>((*kept)->data()), (*kept)->size(), Free, kept);
   return grpc::ByteBuffer(&slice, 1);
 }
 
@@ -27,8 +27,8 @@ Status RawCall::TryQuick(bool& answered) {
     return InvalidField("", "the request is no message of this method; send one of its proto");
   }
   return CallRecord::CatchAll([&] {
-    if (auto bytes = Quick(record_.call())) {
-      response_ = ToByteBuffer(*std::move(bytes));
+    if (SharedBytes bytes = Quick(record_.call())) {
+      response_ = ToByteBuffer(std::move(bytes));
       answered = true;
     }
     return OkStatus();
@@ -49,7 +49,9 @@ void RawCall::Run() {
   if (status.ok()) {
     status = CallRecord::CatchAll([this] {
       StatusOr<std::string> bytes = Handle(record_.call());
-      if (bytes.ok()) response_ = ToByteBuffer(*std::move(bytes));
+      if (bytes.ok()) {
+        response_ = ToByteBuffer(std::make_shared<const std::string>(*std::move(bytes)));
+      }
       return bytes.status();
     });
   }

@@ -4,13 +4,16 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "services/platform/grpc/call_record.h"
 
 namespace winnow::rpc {
+
+// An encoded answer, which other calls may be answered with as well.
+using SharedBytes = std::shared_ptr<const std::string>;
 
 // A unary call whose answer is bytes that were encoded before: no message is filled or serialised.
 // What can be answered without waiting is answered on gRPC's own thread; the rest as any other
@@ -26,7 +29,7 @@ class RawCall : public grpc::ServerUnaryReactor, private Job {
 
  private:
   virtual bool Parse() = 0;
-  virtual std::optional<std::string> Quick(const CallContext& call) = 0;
+  virtual SharedBytes Quick(const CallContext& call) = 0;
   virtual StatusOr<std::string> Handle(const CallContext& call) = 0;
   Status TryQuick(bool& answered);
   void Run() final;
@@ -54,9 +57,7 @@ class TypedRawCall final : public RawCall {
   bool Parse() override {
     return grpc::SerializationTraits<Request>::Deserialize(&bytes_, &request_).ok();
   }
-  std::optional<std::string> Quick(const CallContext& call) override {
-    return quick_(call, request_);
-  }
+  SharedBytes Quick(const CallContext& call) override { return quick_(call, request_); }
   StatusOr<std::string> Handle(const CallContext& call) override {
     return handler_(call, request_);
   }
