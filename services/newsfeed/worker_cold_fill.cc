@@ -3,6 +3,7 @@
 #include "services/newsfeed/convert.h"
 #include "services/newsfeed/worker_projection_script.h"
 #include "services/newsfeed/worker_projector.h"
+#include "services/platform/base64url.h"
 
 // A cold feed out of Redis. What the store noted when it was written decides whether it is whole:
 // Redis may have lost, mixed up, or made up anything.
@@ -13,7 +14,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kReadTime(300);
 
-// Bytes of the entries' articles; nothing when one is missing.
+// Bytes of the entries' articles; nothing when one is missing, or was written by nobody of us.
 std::optional<std::vector<std::string>> ReadArticles(redis::Client& redis, Deadline deadline,
                                                      const ProjectionState& state) {
   std::vector<redis::Command> commands;
@@ -24,9 +25,11 @@ std::optional<std::vector<std::string>> ReadArticles(redis::Client& redis, Deadl
   if (!replies.ok()) return std::nullopt;
   std::vector<std::string> bytes;
   for (const redis::Reply& reply : *replies) {
-    auto text = reply.Text();
+    const auto text = reply.Text();
     if (!text.ok()) return std::nullopt;
-    bytes.push_back(*std::move(text));
+    auto article = DecodeBase64Url(*text);
+    if (!article) return std::nullopt;
+    bytes.push_back(*std::move(article));
   }
   return bytes;
 }

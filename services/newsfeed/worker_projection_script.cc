@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 
+#include "services/platform/base64url.h"
 #include "services/platform/timestamp.h"
 
 namespace winnow::newsfeed {
@@ -91,7 +92,7 @@ void AppendArticle(const StoredArticle& article, const std::string& bytes,
                       "revision",
                       std::to_string(article.revision),
                       kWireField,
-                      bytes});
+                      EncodeBase64Url(bytes)});
   commands.push_back({"EXPIRE", key, std::to_string(kArticleTtlSeconds)});
 }
 

@@ -11,7 +11,8 @@
 // The commands of a projection: how feeds and articles stand in Redis.
 namespace winnow::newsfeed {
 
-// Field of an article's hash with its message on the wire, beside those for other readers.
+// Field of an article's hash with its message on the wire, beside those for other readers; in
+// base64url, because they decode whatever they read as text.
 inline constexpr char kWireField[] = "winnow";
 
 // HSET and EXPIRE of news:article:{id}.

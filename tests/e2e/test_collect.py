@@ -142,6 +142,7 @@ def read_published(redis_socket: Path, feed: list[str], items: list[winnow.Item]
         title, url, thumbnail_url, categories = reader.hmget(f"news:article:{name}", fields)
         assert (title, url, thumbnail_url) == (sent.title, sent.url, sent.image_url)
         assert "sea" in categories
+        assert reader.hgetall(f"news:article:{name}")["title"] == sent.title
     assert reader.hget("news:meta:sea", "article_count") == str(len(feed))
 
 

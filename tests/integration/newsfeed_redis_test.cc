@@ -1,4 +1,5 @@
 #include "services/newsfeed/worker_projection_script.h"
+#include "services/platform/text.h"
 #include "tests/integration/newsfeed_redis_fixture.h"
 #include "tests/support/eventually.h"
 
@@ -65,6 +66,7 @@ TEST_F(Projection, IsReadByWhoKnowsThePublishedLayout) {
   EXPECT_THAT(article, Contains(Pair("url", "https://news.example/b_1")));
   EXPECT_THAT(article, Contains(Pair("category", "ai")));
   EXPECT_THAT(article, Contains(Pair("published_at_ms", std::to_string(ms))));
+  for (const auto& [field, value] : article) EXPECT_TRUE(IsValidUtf8(value)) << field;
   const auto meta = *Ask({"HGETALL", "news:meta:ai"}).Pairs();
   EXPECT_THAT(meta, Contains(Pair("article_count", "2")));
   EXPECT_THAT(meta, Contains(Pair("is_stale", "false")));
