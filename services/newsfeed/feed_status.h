@@ -25,11 +25,11 @@ struct PageCounts {
   int64_t store = 0;
 };
 
-// How far all articles have been looked through for words and keywords that are missing, or of
-// other rules (index_rules.h).
+// How far all articles, and their changes, have been looked through for words and keywords that are
+// missing, or of other rules (index_rules.h).
 struct IndexProgress {
   int64_t position = 0;
-  bool complete = false;  // the end was reached once: what came since was made as it came
+  bool complete = false;  // the end was reached once: what came since was made as it came or soon
 };
 
 // What the store says of a feed and of its namespace.

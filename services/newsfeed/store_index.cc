@@ -24,15 +24,22 @@ constexpr pg::Statement kProgress{
     "newsfeed.read_index_progress",
     "SELECT p.rules, p.done_number, p.is_complete FROM newsfeed.index_progress p"};
 
-// The articles after $1, at most $2 of them; whether each lacks its row of rules $3.
+// What happened after position $1 of the log, at most $2 of it: articles that came (their number is
+// that position; they are found also where the log begins later) and that were changed, maybe by a
+// process of other rules. Whether each lacks its row of rules $3.
 constexpr pg::Statement kLook{
     "newsfeed.look_at_index",
-    "SELECT a.number, NOT a.is_deleted AND s.rules IS DISTINCT FROM $3::smallint FROM ("
-    "SELECT a.number, a.namespace, a.published_at, a.id, a.is_deleted FROM newsfeed.news_articles "
-    "a WHERE a.number > (SELECT $1::bigint) ORDER BY a.number LIMIT (SELECT $2::bigint)) a "
+    "SELECT p.seq, a.number, NOT a.is_deleted AND s.rules IS DISTINCT FROM $3::smallint FROM ("
+    "(SELECT n.number AS seq, n.namespace, n.id FROM newsfeed.news_articles n "
+    "WHERE n.number > (SELECT $1::bigint) ORDER BY n.number LIMIT (SELECT $2::bigint)) UNION ALL "
+    "(SELECT l.seq, l.namespace, l.id FROM newsfeed.feed_log l "
+    "WHERE l.seq > (SELECT $1::bigint) AND l.change <> 1 "
+    "ORDER BY l.seq LIMIT (SELECT $2::bigint)) ORDER BY seq LIMIT (SELECT $2::bigint)) p "
+    "CROSS JOIN LATERAL (SELECT a.number, a.namespace, a.published_at, a.id, a.is_deleted "
+    "FROM newsfeed.news_articles a WHERE a.namespace = p.namespace AND a.id = p.id LIMIT 1) a "
     "LEFT JOIN LATERAL (SELECT s.rules FROM newsfeed.article_search s "
     "WHERE s.namespace = a.namespace AND s.published_at = a.published_at AND s.id = a.id OFFSET 0) "
-    "s ON TRUE ORDER BY a.number"};
+    "s ON TRUE ORDER BY p.seq"};
 
 constexpr pg::Statement kAdvance{
     "newsfeed.advance_index",
@@ -97,11 +104,11 @@ void Make(pg::Session& session, const std::vector<StoredArticle>& articles) {
 
 }  // namespace
 
-// The next articles.
+// The next part of the way.
 struct IndexStore::Look {
   bool theirs = false;          // a later version's rules are at work
-  int64_t last = 0;             // number of the last one looked at; 0: there are none
-  std::vector<int64_t> wanted;  // those that are to be made again
+  int64_t last = 0;             // position of the last one looked at; 0: there are none
+  std::vector<int64_t> wanted;  // numbers of the articles that are to be made again, once each
 };
 
 IndexProgress ReadIndexProgress(pg::Session& session) {
@@ -123,8 +130,10 @@ StatusOr<IndexStore::Look> IndexStore::LookOn(Deadline deadline) {
     const int64_t done = progress[0][1].as<int64_t>();
     for (const pqxx::row& row : session.Execute(kLook, done, look_, kIndexRules)) {
       look.last = row[0].as<int64_t>();
-      if (row[1].as<bool>()) look.wanted.push_back(look.last);
+      if (row[2].as<bool>()) look.wanted.push_back(row[1].as<int64_t>());
     }
+    std::sort(look.wanted.begin(), look.wanted.end());
+    look.wanted.erase(std::unique(look.wanted.begin(), look.wanted.end()), look.wanted.end());
     return look;
   });
 }

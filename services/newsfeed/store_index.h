@@ -10,8 +10,8 @@
 #include "services/platform/status.h"
 
 // What searches and keyword filters go by, made again for articles that were stored before there
-// was such a thing, or by other rules (index_rules.h). How far that is stands in the store, so that
-// it goes on where it was left, whoever does it.
+// was such a thing, or by other rules (index_rules.h), before or while those of this version are at
+// work. How far that is stands in the store, so that it goes on where it was left, whoever does it.
 namespace winnow::newsfeed {
 
 // What one step has done.
@@ -26,7 +26,7 @@ IndexProgress ReadIndexProgress(pg::Session& session);
 
 class IndexStore {
  public:
-  // Looks at `look` articles a step, and makes `chunk` again in a transaction.
+  // Looks at `look` positions of the log a step, and makes `chunk` again in a transaction.
   IndexStore(pg::Pool& reads, pg::Pool& writes, pg::Pool& logs, int look = 2'000, int chunk = 100)
       : reads_(reads), writes_(writes), logs_(logs), look_(look), chunk_(chunk) {}
 

@@ -37,13 +37,16 @@ class Indexing : public NewsFeedTest {
   }
 
   // As a version with other words for the same left them.
-  void MakeOfOtherRules() {
-    Execute("UPDATE newsfeed.article_search SET grams = '{1,2}', rules = 0");
-    Execute("UPDATE newsfeed.article_keywords SET keyword = 'old ' || keyword, signature = -1");
+  void MakeOfOtherRules(const std::string& id = "%") {
+    const std::string where = " WHERE id LIKE '" + id + "'";
+    Execute("UPDATE newsfeed.article_search SET grams = '{1,2}', rules = 0" + where);
+    Execute("UPDATE newsfeed.article_keywords SET keyword = 'old ' || keyword, signature = -1" +
+            where);
     Execute(
         "UPDATE newsfeed.feed_entries e SET terms = array_to_tsvector(ARRAY(SELECT 'old ' || "
         "t.term "
-        "FROM unnest(tsvector_to_array(e.terms)) AS t (term)))");
+        "FROM unnest(tsvector_to_array(e.terms)) AS t (term)))" +
+        where);
   }
 
   void Continue(IndexStore& store, int64_t articles, bool done) {
@@ -121,6 +124,31 @@ TEST_F(Indexing, ByOtherRulesIsMadeAgainWithoutALeftover) {
   Continue(store, 0, true);
   ExpectWhole(4);
   EXPECT_THAT(About("\"old all\""), IsEmpty());
+}
+
+// During an upgrade a process of the version before goes on writing what it always wrote.
+TEST_F(Indexing, FindsWhatAnOlderVersionStillWrites) {
+  Create("ai");
+  Fill(4);
+  IndexStore store(reads_, writes_, logs_);
+  Continue(store, 0, false);
+  Continue(store, 0, true);
+  const auto write = [&](int number, const std::string& title) {
+    v1::Article article = Make("n" + std::to_string(number), minutes(number), {"ai"});
+    article.set_title("원자력 " + title);
+    article.add_keywords("all");
+    article.add_keywords("k" + std::to_string(number));
+    Upsert({article});
+  };
+  write(1, "edited");
+  write(1, "edited twice, which is one article");
+  write(4, "new");
+  MakeOfOtherRules("n1");
+  MakeOfOtherRules("n4");
+  EXPECT_THAT(Search("자력"), ElementsAre("n0", "n2", "n3"));
+  Continue(store, 2, false);
+  Continue(store, 0, true);
+  ExpectWhole(5);
 }
 
 TEST_F(Indexing, LeavesArticlesAsTheyAre) {
