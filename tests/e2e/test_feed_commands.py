@@ -95,6 +95,59 @@ def test_an_edit_of_what_is_no_more_undoes_nobody_elses(
     assert client.newsfeed.get_article("own-1", namespace=namespace).title == "Second"
 
 
+def watched(client: winnow.Winnow, namespace: str, token: str, count: int) -> list[str]:
+    """What a watcher is told after `token`, and the token of where that ends."""
+    told = []
+    events = client.newsfeed.watch_articles(namespace=namespace, resume_token=token)
+    for event in events:
+        token = event.resume_token
+        if event.HasField("tombstone"):
+            told.append(f"- {event.tombstone.id}")
+        elif event.HasField("article"):
+            sign = "+" if event.article.entered else "~"
+            told.append(f"{sign} {event.article.article.id}")
+        if len(told) == count:
+            break
+    return [*told, token]
+
+
+def test_a_feed_is_followed_from_where_a_scroll_began(
+    server: Serving, client: winnow.Winnow, namespace: str
+) -> None:
+    store(client, [own(namespace, number, f"Story {number}") for number in range(3)])
+
+    def newer_token() -> str | None:
+        read = client.newsfeed.list_articles(namespace=namespace)
+        return read.newer_token if len(read.articles) == 3 else None
+
+    token = eventually(newer_token, "the feed shows them")
+    assert client.newsfeed.count_new_articles(token, namespace=namespace).article_count == 0
+    store(client, [own(namespace, 3, "Story 3"), own(namespace, 4, "Story 4")])
+    store(client, [own(namespace, 0, "Story 0, edited")])
+    client.newsfeed.delete_article("own-1", namespace=namespace)
+    counted = client.newsfeed.count_new_articles(token, namespace=namespace)
+    assert (counted.article_count, counted.exact) == (2, True)
+
+    def newer() -> list[str]:
+        return [a.id for a in client.newsfeed.articles(namespace=namespace, page_token=token)]
+
+    eventually(lambda: newer() == ["own-4", "own-3"], "the newer feed, whoever is asked")
+    wanted = ["+ own-3", "+ own-4", "~ own-0", "- own-1"]
+    *told, resume = watched(client, namespace, token, 4)
+    assert told == wanted
+    # The token of what was told last goes on behind it.
+    store(client, [own(namespace, 5, "Story 5")])
+    assert watched(client, namespace, resume, 1)[:-1] == ["+ own-5"]
+    where = ("--namespace", namespace, "--page-token", token)
+    printed = server.run("feed", "watch", *where, "--count", "5")
+    assert printed.code == 0, printed.err
+    lines = printed.out.splitlines()
+    assert [line[:1] for line in lines[:5]] == ["+", "+", "~", "-", "+"]
+    assert "Story 0, edited" in lines[2]
+    assert lines[3] == "- own-1"
+    assert lines[5].startswith("go on: --page-token ")
+
+
 def redis(socket: Path, *command: str) -> str:
     done = subprocess.run(
         ["redis-cli", "-s", str(socket), *command], capture_output=True, check=True, timeout=30
