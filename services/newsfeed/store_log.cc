@@ -10,8 +10,15 @@ constexpr int64_t kKeptChanges = 1'000'000;
 // What is beyond goes when a transaction passes a multiple of this.
 constexpr int64_t kPruneEvery = 1'000;
 
+// Appends changes, and notes what that means for their namespaces: $6 when, $7 which, $8 whether
+// anything came into it.
 constexpr pg::Statement kAppend{
     "newsfeed.append_changes",
+    "WITH fresh AS (INSERT INTO newsfeed.feed_state AS f (namespace, changed_at, created_at) "
+    "SELECT s.namespace, $6::timestamptz, CASE WHEN s.created THEN $6::timestamptz END "
+    "FROM unnest($7::text[], $8::boolean[]) AS s (namespace, created) "
+    "ON CONFLICT (namespace) DO UPDATE SET changed_at = excluded.changed_at, "
+    "created_at = coalesce(excluded.created_at, f.created_at)) "
     "INSERT INTO newsfeed.feed_log (seq, namespace, id, change, left_feeds) "
     "SELECT $1::bigint + s.i - 1, s.namespace, s.id, s.change, s.left_feeds::text[] "
     "FROM unnest($2::text[], $3::text[], $4::smallint[], $5::text[]) WITH ORDINALITY "
@@ -20,30 +27,26 @@ constexpr pg::Statement kAppend{
 constexpr pg::Statement kPrune{"newsfeed.prune_changes",
                                "DELETE FROM newsfeed.feed_log WHERE seq <= $1"};
 
-constexpr pg::Statement kRefresh{
-    "newsfeed.refresh_state",
-    "INSERT INTO newsfeed.feed_state AS f (namespace, changed_at, created_at) "
-    "SELECT s.namespace, $1::timestamptz, CASE WHEN s.created THEN $1::timestamptz END "
-    "FROM unnest($2::text[], $3::boolean[]) AS s (namespace, created) "
-    "ON CONFLICT (namespace) DO UPDATE SET changed_at = excluded.changed_at, "
-    "created_at = coalesce(excluded.created_at, f.created_at)"};
-
 constexpr pg::Statement kFind{
     "newsfeed.find_change",
     "SELECT 1 FROM newsfeed.feed_log WHERE seq = $1 AND namespace = $2 AND id = $3"};
 
-void Refresh(pg::LogSession& log, std::span<const Change> changes) {
+struct Changed {
+  pg::Array namespaces;
+  pg::Array created;  // whether anything came into it
+};
+
+Changed NamespacesOf(std::span<const Change> changes) {
   std::map<std::string, bool> created_in;
   for (const Change& change : changes) {
     created_in[change.ns] |= change.kind == ChangeKind::kCreated;
   }
-  pg::Array namespaces;
-  pg::Array created;
+  Changed changed;
   for (const auto& [ns, any] : created_in) {
-    namespaces.Add(ns);
-    created.Add(any);
+    changed.namespaces.Add(ns);
+    changed.created.Add(any);
   }
-  log.session().Execute(kRefresh, log.arrival_time(), namespaces, created);
+  return changed;
 }
 
 }  // namespace
@@ -74,12 +77,13 @@ LogReceipt AppendChanges(pg::LogSession& log, std::span<const Change> changes) {
     for (const std::string& feed : change.left_feeds) left.Add(feed);
     left_feeds.Add(left.ToString());
   }
-  log.session().Execute(kAppend, first, namespaces, ids, kinds, left_feeds);
+  const Changed changed = NamespacesOf(changes);
+  log.session().Execute(kAppend, first, namespaces, ids, kinds, left_feeds, log.arrival_time(),
+                        changed.namespaces, changed.created);
   const int64_t last = first + std::ssize(changes) - 1;
   if ((first - 1) / kPruneEvery != last / kPruneEvery) {
     log.session().Execute(kPrune, first - kKeptChanges);
   }
-  Refresh(log, changes);
   return {first, changes[0].ns, changes[0].id};
 }
 

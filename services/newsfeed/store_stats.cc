@@ -8,19 +8,18 @@
 namespace winnow::newsfeed {
 namespace {
 
-// In one order, so that nobody waits in a circle; the log's lock sees to that as well.
+// In one order, so that nobody waits in a circle; the log's lock sees to that as well. What is more
+// than $7 days old goes.
 constexpr pg::Statement kAdd{
     "newsfeed.add_counters",
+    "WITH expired AS (DELETE FROM newsfeed.feed_counters "
+    "WHERE day < ($1::timestamptz AT TIME ZONE 'UTC')::date - $7::int) "
     "INSERT INTO newsfeed.feed_counters AS c (namespace, day, kind, key, articles, citations) "
     "SELECT s.namespace, ($1::timestamptz AT TIME ZONE 'UTC')::date, s.kind, s.key, s.articles, "
     "s.citations FROM unnest($2::text[], $3::smallint[], $4::text[], $5::bigint[], $6::bigint[]) "
     "AS s (namespace, kind, key, articles, citations) ORDER BY s.namespace, s.kind, s.key "
     "ON CONFLICT (namespace, day, kind, key) DO UPDATE SET "
     "articles = c.articles + excluded.articles, citations = c.citations + excluded.citations"};
-
-constexpr pg::Statement kExpire{"newsfeed.expire_counters",
-                                "DELETE FROM newsfeed.feed_counters "
-                                "WHERE day < ($1::timestamptz AT TIME ZONE 'UTC')::date - $2::int"};
 
 constexpr pg::Statement kRead{
     "newsfeed.read_counters",
@@ -50,8 +49,8 @@ void Add(pg::LogSession& log, const Counters& counters) {
     articles.Add(counts.articles);
     citations.Add(counts.citations);
   }
-  log.session().Execute(kAdd, log.arrival_time(), namespaces, kinds, keys, articles, citations);
-  log.session().Execute(kExpire, log.arrival_time(), kKeptDays);
+  log.session().Execute(kAdd, log.arrival_time(), namespaces, kinds, keys, articles, citations,
+                        kKeptDays);
 }
 
 }  // namespace
