@@ -105,7 +105,8 @@ int RunPolicy(const JobsOptions& options) {
               << Show(policy.no_progress()) << ", deadline " << Show(policy.deadline())
               << ", swept every " << Show(policy.sweep_interval()) << ", polled every "
               << Show(policy.poll_interval()) << ", " << policy.max_attempts() << " attempts, "
-              << policy.max_losses() << " lost workers\n";
+              << policy.max_losses() << " lost workers, ended jobs kept "
+              << Show(policy.retention()) << '\n';
     return static_cast<int>(kOk);
   });
 }

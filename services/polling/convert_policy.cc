@@ -48,6 +48,7 @@ const std::map<std::string, Take>& Fields() {
       WINNOW_DURATION(poll_interval),
       WINNOW_DURATION(backoff_base),
       WINNOW_DURATION(backoff_max),
+      WINNOW_DURATION(retention),
       WINNOW_NUMBER(max_attempts),
       WINNOW_NUMBER(max_losses),
       {"view_prefix",
@@ -113,6 +114,7 @@ v1::Policy ToProto(const PolicyVersion& version) {
   *proto.mutable_poll_interval() = ToDuration(policy.poll_interval);
   *proto.mutable_backoff_base() = ToDuration(policy.backoff_base);
   *proto.mutable_backoff_max() = ToDuration(policy.backoff_max);
+  *proto.mutable_retention() = ToDuration(policy.retention);
   proto.set_max_attempts(policy.max_attempts);
   proto.set_max_losses(policy.max_losses);
   proto.set_view_prefix(policy.view_prefix);

@@ -88,13 +88,15 @@ StatusOr<v1::BatchRegisterJobsResponse> Handlers::BatchRegisterJobs(
   return response;
 }
 
-v1::ClaimJobsResponse Handlers::Answer(const std::string& kind, const ClaimResult& result) {
+void Handlers::TellStale(const std::string& kind, std::span<const StaleJob> stale) {
+  if (stale.empty()) return;
+  metrics_.CountStale(kind, stale);
+  hooks_.changed();
+  hooks_.told();
+}
+
+v1::ClaimJobsResponse Handlers::Answer(const ClaimResult& result) {
   metrics_.CountClaim(result.jobs.size());
-  metrics_.CountStale(kind, result.stale);
-  if (!result.stale.empty()) {
-    hooks_.changed();
-    hooks_.told();
-  }
   v1::ClaimJobsResponse response;
   for (const Job& job : result.jobs) *response.add_jobs() = polling::ToProto(job);
   return response;
@@ -115,18 +117,19 @@ void Handlers::ClaimJobs(const rpc::CallContext& call, const v1::ClaimJobsReques
   const auto begin = std::chrono::steady_clock::now();
   auto result = store_.Claim(call.deadline, query);
   if (!result.ok()) return done(result.status());
+  TellStale(query.kind, result->stale);
   if (!result->jobs.empty() && call.cancelled()) {
     claims_.GiveBack(query.kind, result->jobs);
     return done(rpc::Cancelled("the caller went away"));
   }
   const Deadline until = std::min(begin + wait, call.deadline - kAnswerTime);
   if (!result->jobs.empty() || until <= std::chrono::steady_clock::now()) {
-    return done(Answer(query.kind, *result));
+    return done(Answer(*result));
   }
-  claims_.Add({query, until, std::move(result->stale), call.cancelled,
-               [done = std::move(done), kind = query.kind, this](StatusOr<ClaimResult> claimed) {
+  claims_.Add({query, until, call.cancelled,
+               [done = std::move(done), this](const StatusOr<ClaimResult>& claimed) {
                  if (!claimed.ok()) return done(claimed.status());
-                 done(Answer(kind, *claimed));
+                 done(Answer(*claimed));
                }});
 }
 

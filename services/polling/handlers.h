@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 
 #include "services/platform/grpc/call.h"
@@ -58,9 +59,11 @@ class Handlers {
                  rpc::Completion<v1::ClaimJobsResponse> done);
   Status WatchJobs(const rpc::CallContext& call, const v1::WatchJobsRequest& request,
                    JobWatch::Subscriber subscriber);
+  // What claims took from workers that were lost.
+  void TellStale(const std::string& kind, std::span<const StaleJob> stale);
 
  private:
-  v1::ClaimJobsResponse Answer(const std::string& kind, const ClaimResult& result);
+  v1::ClaimJobsResponse Answer(const ClaimResult& result);
   // A command of one job, whose request was checked but for what all have in common.
   template <class Response, class Request>
   StatusOr<Response> Do(const rpc::CallContext& call, const Request& request,

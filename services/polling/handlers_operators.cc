@@ -8,17 +8,14 @@ namespace {
 
 constexpr int kUsualBatch = 1000;
 constexpr int kMostBatch = 10'000;
-constexpr int kMostShown = 100;
-
 int ToCount(int requested, Violations& violations) {
   if (requested < 0 || requested > kMostBatch) violations.Add("max_jobs", "must be 0 to 10,000");
   return requested == 0 ? kUsualBatch : requested;
 }
 
 template <class Response>
-void ShowIds(std::vector<std::string> ids, Response& response) {
-  if (ids.size() > kMostShown) ids.resize(kMostShown);
-  for (std::string& id : ids) response.add_ids(std::move(id));
+void ShowIds(const std::vector<std::string>& ids, Response& response) {
+  for (const std::string& id : ids) response.add_ids(id);
 }
 
 }  // namespace
@@ -30,15 +27,17 @@ StatusOr<v1::KickJobsResponse> Handlers::KickJobs(const rpc::CallContext& call,
   CheckNote(request.note(), "note", violations);
   if (!v1::StaleReason_IsValid(request.reason())) violations.Add("reason", "is no reason");
   const int count = ToCount(request.max_jobs(), violations);
-  const AuditNote note{ToActor(request.actor(), call.caller, violations), request.note()};
+  CheckRequestId(request.request_id(), violations);
+  const AuditNote note{ToActor(request.actor(), call.caller, violations), request.note(),
+                       request.request_id()};
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(auto ids,
+  WINNOW_ASSIGN_OR_RETURN(const Touched kicked,
                           store_.Kick(call.deadline, request.kind(),
                                       static_cast<StaleReason>(request.reason()), count, note));
-  if (!ids.empty()) hooks_.changed();
+  if (kicked.count > 0) hooks_.changed();
   v1::KickJobsResponse response;
-  response.set_kicked_count(std::ssize(ids));
-  ShowIds(std::move(ids), response);
+  response.set_kicked_count(kicked.count);
+  ShowIds(kicked.ids, response);
   return response;
 }
 
@@ -57,13 +56,15 @@ StatusOr<v1::PurgeJobsResponse> Handlers::PurgeJobs(const rpc::CallContext& call
                           std::chrono::hours(24 * 3650), violations);
   query.count = ToCount(request.max_jobs(), violations);
   query.dry_run = request.dry_run();
-  const AuditNote note{ToActor(request.actor(), call.caller, violations), request.note()};
+  CheckRequestId(request.request_id(), violations);
+  const AuditNote note{ToActor(request.actor(), call.caller, violations), request.note(),
+                       request.request_id()};
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(Purged purged, store_.Purge(call.deadline, query, note));
+  WINNOW_ASSIGN_OR_RETURN(const Touched purged, store_.Purge(call.deadline, query, note));
   v1::PurgeJobsResponse response;
   response.set_purged_count(purged.count);
   response.set_dry_run(query.dry_run);
-  ShowIds(std::move(purged.ids), response);
+  ShowIds(purged.ids, response);
   return response;
 }
 

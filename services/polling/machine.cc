@@ -137,6 +137,9 @@ class Step {
   Status Do(const command::Requeue& requeue) {
     if (job_.phase == Phase::kLeased) return Forbidden(job_, "bury it first, then requeue it");
     if (job_.phase == Phase::kCompleted) return Forbidden(job_, "there is nothing left to do");
+    if (!HasState(policy_, job_.state)) {
+      return Forbidden(job_, "its kind has no state " + job_.state + " any more: bring that back");
+    }
     Say(Add(Change::kRequeued), requeue);
     GoodPoll();
     job_.entered = kind_now_;

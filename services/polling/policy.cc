@@ -82,6 +82,7 @@ void Validate(const Policy& policy, const std::string& prefix, Violations& viola
                 violations);
   CheckDuration(prefix + "backoff_max", policy.backoff_max, policy.backoff_base, hours(24),
                 violations);
+  CheckDuration(prefix + "retention", policy.retention, hours(1), hours(24 * 3650), violations);
   CheckCount(prefix + "max_attempts", policy.max_attempts, 10'000, violations);
   CheckCount(prefix + "max_losses", policy.max_losses, 1'000, violations);
   const bool plain = std::all_of(policy.view_prefix.begin(), policy.view_prefix.end(),
@@ -127,7 +128,8 @@ std::string Describe(const Policy& policy) {
          " poll_interval=" + Seconds(policy.poll_interval) +
          " backoff=" + Seconds(policy.backoff_base) + ".." + Seconds(policy.backoff_max) +
          " max_attempts=" + std::to_string(policy.max_attempts) +
-         " max_losses=" + std::to_string(policy.max_losses) + " view_prefix=" + policy.view_prefix;
+         " max_losses=" + std::to_string(policy.max_losses) +
+         " retention=" + Seconds(policy.retention) + " view_prefix=" + policy.view_prefix;
 }
 
 KindClock Pause(const KindClock& clock, Time now) {

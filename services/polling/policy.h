@@ -28,6 +28,7 @@ struct Policy {
   int max_attempts = 20;    // transient failures in a row until it is buried
   int max_losses = 3;       // workers lost in a row until it is poison
   std::string view_prefix;  // Redis keys of the view: prefix + state; empty for no view
+  Micros retention = std::chrono::hours(24 * 30);  // of ended jobs, other than buried ones
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };

@@ -119,6 +119,7 @@ struct KindStats {
 struct AuditNote {
   std::string actor;
   std::string note;
+  std::string request_id{};  // empty for none
 };
 
 struct PurgeQuery {
@@ -129,9 +130,10 @@ struct PurgeQuery {
   bool dry_run = false;
 };
 
-struct Purged {
+// What an operator's verb did to many jobs.
+struct Touched {
   int64_t count = 0;
-  std::vector<std::string> ids;
+  std::vector<std::string> ids;  // the first 100
 };
 
 // Where history ends now; of another epoch, no position holds.

@@ -110,7 +110,8 @@ struct State {
   explicit State(Platform& platform)
       : metrics(platform.metrics),
         store(platform.reads, platform.writes),
-        claims(store),
+        claims(store, [this](const std::string& kind,
+                             std::span<const StaleJob> stale) { handlers.TellStale(kind, stale); }),
         watch(store),
         sequencer(platform.logs, EventSequence()),
         view(platform.redis == nullptr ? nullptr

@@ -69,10 +69,14 @@ class Store {
   StatusOr<KindStats> GetStats(Deadline deadline, const std::string& kind, bool with_ended);
 
   // --- Operators ---
-  // Buried jobs that came back; reason kNone: of any. NOT_FOUND where the kind is none.
-  StatusOr<std::vector<std::string>> Kick(Deadline deadline, const std::string& kind,
-                                          StaleReason reason, int limit, const AuditNote& note);
-  StatusOr<Purged> Purge(Deadline deadline, const PurgeQuery& query, const AuditNote& note);
+  // Buried jobs that came back; reason kNone: of any. Those in states that the kind has no more
+  // stay. A request that was done answers what it did. NOT_FOUND where the kind is none.
+  StatusOr<Touched> Kick(Deadline deadline, const std::string& kind, StaleReason reason, int limit,
+                         const AuditNote& note);
+  StatusOr<Touched> Purge(Deadline deadline, const PurgeQuery& query, const AuditNote& note);
+  // Deletes at most `limit` jobs that ended, other than buried, before their kind's retention ago;
+  // how many.
+  StatusOr<int64_t> Expire(Deadline deadline, const std::string& kind, int limit);
 
   // --- History by position, and what the view shows ---
   StatusOr<HistoryHead> ReadHead(Deadline deadline);

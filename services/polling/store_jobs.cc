@@ -12,14 +12,16 @@ extern const std::span<const File> polling_migrations;
 namespace winnow::polling {
 namespace {
 
-// And whether history tells of the request: $4 has the changes that its command makes. What was
-// committed while this waited for the lock is the job's last request.
-constexpr pg::Statement kLock{
-    "polling.lock_job",
-    "SELECT " WINNOW_JOB_COLUMNS
-    ", $3 <> '' AND EXISTS (SELECT 1 FROM polling.job_events e WHERE e.kind = $1 AND e.id = $2 "
-    "  AND e.request = $3 AND e.change = ANY ($4::smallint[])) "
-    "FROM polling.jobs j WHERE j.kind = $1 AND j.id = $2 FOR NO KEY UPDATE"};
+constexpr pg::Statement kLock{"polling.lock_job",
+                              "SELECT " WINNOW_JOB_COLUMNS
+                              " FROM polling.jobs j WHERE j.kind = $1 AND j.id = $2 "
+                              "FOR NO KEY UPDATE"};
+// Whether history tells of the request: $4 has the changes that its command makes. Of its own, for
+// it must see what was committed while the other waited for the lock.
+constexpr pg::Statement kWasDone{
+    "polling.was_done",
+    "SELECT 1 FROM polling.job_events e WHERE e.kind = $1 AND e.id = $2 AND e.request = $3 "
+    "AND e.change = ANY ($4::smallint[]) LIMIT 1"};
 constexpr pg::Statement kGet{"polling.get_job", "SELECT " WINNOW_JOB_COLUMNS
                                                 " FROM polling.jobs j "
                                                 "WHERE j.kind = $1 AND j.id = $2"};
@@ -124,6 +126,22 @@ StatusOr<std::vector<StatusOr<bool>>> RegisterAll(pg::Session& session, const st
   return answers;
 }
 
+// Whether the command, sent before with this request id, left a row of history.
+bool WasDone(pg::Session& session, const JobKey& key, const Command& command,
+             const std::string& request) {
+  const std::vector<Change> rows = ChangesOf(command);
+  if (request.empty() || rows.empty()) return false;
+  pg::Array changes;
+  for (const Change change : rows) changes.Add(static_cast<int>(change));
+  return !session.Execute(kWasDone, key.kind, key.id, request, changes).empty();
+}
+
+// Whether the rules must still be the same when it commits: its job comes into a state of theirs.
+bool ReliesOnStates(const Command& command) {
+  return std::holds_alternative<command::Transition>(command) ||
+         std::holds_alternative<command::Requeue>(command);
+}
+
 Status CheckKind(pg::Session& session, const std::string& kind) {
   if (session.Execute(kKindExists, kind).empty()) return NotFound("kind", kind);
   return OkStatus();
@@ -142,17 +160,15 @@ StatusOr<std::vector<StatusOr<bool>>> Store::Register(Deadline deadline, const s
 
 StatusOr<Outcome> Store::Do(Deadline deadline, const JobKey& key, const Command& command,
                             const std::string& request) {
-  pg::Array changes;
-  for (const Change change : ChangesOf(command)) changes.Add(static_cast<int>(change));
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Outcome> {
-    const pqxx::result rows = session.Execute(kLock, key.kind, key.id, request, changes);
+    const pqxx::result rows = session.Execute(kLock, key.kind, key.id);
     if (rows.empty()) {
       WINNOW_RETURN_IF_ERROR(CheckKind(session, key.kind));
       return NotFound("job", key.id);
     }
     const Job job = ToJob(rows[0]);
-    if (rows[0][kJobColumns].as<bool>()) return Outcome{job, {}};  // sent again: it was done
-    if (std::holds_alternative<command::Transition>(command)) KeepPolicies(session);
+    if (WasDone(session, key, command, request)) return Outcome{job, {}};
+    if (ReliesOnStates(command)) KeepPolicies(session);
     // The time is taken under the lock.
     WINNOW_ASSIGN_OR_RETURN(const KindNow kind, ReadKind(session, key.kind));
     WINNOW_ASSIGN_OR_RETURN(Outcome outcome,

@@ -50,8 +50,8 @@ constexpr pg::Statement kInsertPolicy{
     "INSERT INTO polling.policies (kind, version, states, transitions_from, transitions_to, "
     "lease_us, no_progress_us, deadline_us, sweep_interval_us, poll_interval_us, "
     "backoff_base_us, backoff_max_us, max_attempts, max_losses, view_prefix, created_by, reason, "
-    "request_id) VALUES ($1, $2, $3::text[], $4::text[], $5::text[], $6, $7, $8, $9, $10, $11, "
-    "$12, $13, $14, $15, $16, $17, nullif($18, ''))"};
+    "request_id, retention_us) VALUES ($1, $2, $3::text[], $4::text[], $5::text[], $6, $7, $8, "
+    "$9, $10, $11, $12, $13, $14, $15, $16, $17, nullif($18, ''), $19)"};
 // A shorter interval holds at once.
 constexpr pg::Statement kPointKind{
     "polling.point_kind",
@@ -141,7 +141,7 @@ void InsertPolicy(pg::Session& session, const PolicyUpdate& update, const Policy
                   policy.sweep_interval.count(), policy.poll_interval.count(),
                   policy.backoff_base.count(), policy.backoff_max.count(), policy.max_attempts,
                   policy.max_losses, policy.view_prefix, update.actor, update.note,
-                  update.request_id);
+                  update.request_id, policy.retention.count());
   session.Execute(kPointKind, update.kind, version, policy.sweep_interval.count());
 }
 

@@ -54,6 +54,14 @@ void JobMetrics::CountStale(const std::string& kind, std::span<const StaleJob> j
   for (const StaleJob& job : jobs) CountSwept(kind, job.state, job.reason);
 }
 
+void JobMetrics::CountExpired(const std::string& kind, int64_t jobs) {
+  if (jobs == 0) return;
+  metrics_
+      .GetCounter("winnow_polling_expired_total",
+                  "Ended jobs that were deleted when their retention was over.", {{"kind", kind}})
+      .Increment(static_cast<double>(jobs));
+}
+
 bool JobMetrics::CountEvents(const std::string& kind, std::span<const JobEvent> events) {
   bool any = false;
   for (const JobEvent& event : events) {

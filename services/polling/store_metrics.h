@@ -20,6 +20,8 @@ class JobMetrics {
   // A command that was refused: counted when the fence did it.
   void CountRefusal(const Status& status);
   void CountStale(const std::string& kind, std::span<const StaleJob> jobs);
+  // Ended jobs that were deleted, their retention being over.
+  void CountExpired(const std::string& kind, int64_t jobs);
   // What a command made of its job: the ends, and what a sweep might have done; whether there was
   // any of that.
   bool CountEvents(const std::string& kind, std::span<const JobEvent> events);

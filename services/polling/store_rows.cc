@@ -30,11 +30,6 @@ constexpr pg::Statement kInsertEvent{
     "phase, token, owner, note, request, actor) "
     "VALUES ($1, $2, $3::timestamptz, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"};
 
-constexpr pg::Statement kAuditMany{
-    "polling.audit_many",
-    "INSERT INTO polling.audit_entries (kind, actor, action, after, note, create_time) "
-    "VALUES ($1, $2, $3, $4, $5, polling.now())"};
-
 }  // namespace
 
 Job ToJob(const pqxx::row& row) {
@@ -98,6 +93,7 @@ Policy ToPolicy(const pqxx::row& row, int first) {
   policy.max_attempts = row[first + 11].as<int>();
   policy.max_losses = row[first + 12].as<int>();
   policy.view_prefix = row[first + 13].as<std::string>();
+  policy.retention = micros(14);
   return policy;
 }
 
@@ -131,11 +127,6 @@ void AppendStale(pg::Session& session, const std::string& kind, std::span<const 
     stale.set_token(job.token);
   }
   events::Append(session, "polling", envelopes);
-}
-
-void WriteAudit(pg::Session& session, const std::string& kind, const char* action,
-                const std::string& after, const AuditNote& note) {
-  session.Execute(kAuditMany, kind, note.actor, action, after, note.note);
 }
 
 void WriteOutcome(pg::Session& session, const Outcome& outcome, Time now) {

@@ -62,8 +62,8 @@ StatusOr<KindNow> ReadKind(pg::Session& session, const std::string& kind);
 #define WINNOW_POLICY_COLUMNS                                                                 \
   "p.version, p.states, p.transitions_from, p.transitions_to, p.lease_us, p.no_progress_us, " \
   "p.deadline_us, p.sweep_interval_us, p.poll_interval_us, p.backoff_base_us, "               \
-  "p.backoff_max_us, p.max_attempts, p.max_losses, p.view_prefix"
-inline constexpr int kPolicyColumns = 14;
+  "p.backoff_max_us, p.max_attempts, p.max_losses, p.view_prefix, p.retention_us"
+inline constexpr int kPolicyColumns = 15;
 Policy ToPolicy(const pqxx::row& row, int first);
 
 // Writes what a command made of a job that is locked: the row, its history, and JobStale events.
@@ -72,8 +72,5 @@ void WriteOutcome(pg::Session& session, const Outcome& outcome, Time now);
 // A JobStale event of each.
 void AppendStale(pg::Session& session, const std::string& kind, std::span<const StaleJob> jobs,
                  Time now);
-
-void WriteAudit(pg::Session& session, const std::string& kind, const char* action,
-                const std::string& after, const AuditNote& note);
 
 }  // namespace winnow::polling

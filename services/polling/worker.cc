@@ -73,6 +73,7 @@ Status Worker::SweepKind(const KindToSweep& kind) {
   if (!kind.is_due) return OkStatus();
   WINNOW_RETURN_IF_ERROR(SweepBy(kind.kind, SweepClock::kDeadline));
   WINNOW_RETURN_IF_ERROR(SweepBy(kind.kind, SweepClock::kNoProgress));
+  WINNOW_RETURN_IF_ERROR(ExpireEnded(kind.kind));
   // Not before all is swept: who dies here leaves the rest to the others, at once.
   return store_.SetSwept(Soon(), kind.kind);
 }
@@ -87,6 +88,18 @@ Status Worker::SweepBy(const std::string& kind, SweepClock clock) {
     options_.swept();
     if (std::ssize(swept) < options_.batch) return OkStatus();
     // Half of the time is the others': claims and heartbeats beside a great sweep do not wait.
+    if (!Rest(std::min<steady_clock::duration>(steady_clock::now() - begin, kLongestRest))) {
+      return OkStatus();
+    }
+  }
+}
+
+Status Worker::ExpireEnded(const std::string& kind) {
+  for (;;) {
+    const auto begin = steady_clock::now();
+    WINNOW_ASSIGN_OR_RETURN(const int64_t gone, store_.Expire(Soon(), kind, options_.batch));
+    metrics_.CountExpired(kind, gone);
+    if (gone < options_.batch) return OkStatus();
     if (!Rest(std::min<steady_clock::duration>(steady_clock::now() - begin, kLongestRest))) {
       return OkStatus();
     }

@@ -13,7 +13,7 @@ namespace winnow::polling {
 
 // Sweeps what went stale, in batches that skip what others have locked: any number of processes do
 // so, and none is the one to lose. Lost leases are looked for all the time, the other two clocks at
-// each kind's sweep_interval. Keeps the gauges, too.
+// each kind's sweep_interval, when ended jobs beyond their retention go, too. Keeps the gauges.
 class Worker {
  public:
   struct Options {
@@ -38,6 +38,7 @@ class Worker {
   bool Rest(std::chrono::steady_clock::duration time);
   Status SweepKind(const KindToSweep& kind);
   Status SweepBy(const std::string& kind, SweepClock clock);
+  Status ExpireEnded(const std::string& kind);
   Status SetGauges();
 
   Store& store_;

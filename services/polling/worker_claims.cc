@@ -116,18 +116,15 @@ void ClaimQueue::ServeAll(std::list<Waiter>& waiting) {
     if (!empty.contains(at->query.kind)) {
       result = store_.Claim(steady_clock::now() + kClaimTime, at->query);
       if (result.ok() && result->touched == 0) empty.insert(at->query.kind);
+      if (result.ok()) found_(at->query.kind, result->stale);
     }
     if (result.ok() && !result->jobs.empty() && at->cancelled()) {
       GiveBack(at->query.kind, result->jobs);
       result = rpc::Cancelled("the caller went away");
     }
-    if (result.ok()) {
-      at->stale.insert(at->stale.end(), result->stale.begin(), result->stale.end());
-      if (result->jobs.empty() && !is_last) {
-        ++at;
-        continue;
-      }
-      result->stale = std::move(at->stale);
+    if (result.ok() && result->jobs.empty() && !is_last) {
+      ++at;
+      continue;
     }
     at->done(std::move(result));
     at = waiting.erase(at);

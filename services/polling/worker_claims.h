@@ -20,12 +20,13 @@ class ClaimQueue {
  public:
   struct Waiter {
     ClaimQuery query;
-    Deadline until;               // then it is answered with nothing
-    std::vector<StaleJob> stale;  // what its claims found, for the answer
+    Deadline until;  // then it is answered with nothing
     std::function<bool()> cancelled;
     std::function<void(StatusOr<ClaimResult>)> done;
   };
-  explicit ClaimQueue(Store& store) : store_(store) {}
+  // `found` is told of each claim's stale jobs once that has committed, whoever gets the answer.
+  using Found = std::function<void(const std::string& kind, std::span<const StaleJob>)>;
+  ClaimQueue(Store& store, Found found) : store_(store), found_(std::move(found)) {}
   ~ClaimQueue() { Stop(); }
 
   void Start();
@@ -44,6 +45,7 @@ class ClaimQueue {
   void ServeAll(std::list<Waiter>& waiting);
 
   Store& store_;
+  const Found found_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Waiter> new_;  // not yet seen by the thread

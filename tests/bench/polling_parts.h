@@ -27,7 +27,7 @@ struct Parts {
   pg::Pool reads, writes;
   JobMetrics job_metrics{metrics};
   Store store{reads, writes};
-  ClaimQueue claims{store};
+  ClaimQueue claims{store, [](const std::string&, std::span<const StaleJob>) {}};
   JobWatch watch{store};
   Handlers handlers{store, claims, watch, job_metrics, {}};
 };

@@ -261,9 +261,14 @@ def test_the_operators_verbs(registry: Serving, client: winnow.Winnow, recording
     assert "REGISTERED" in shown and "BURIED" in shown and "looks odd" in shown
     assert "WAITING" in jobs("requeue", recording)
     jobs("bury", recording)
+    kicked = client.polling.kick_jobs("stt", request_id=recording)
+    assert recording in kicked.ids
+    assert client.polling.kick_jobs("stt", request_id=recording) == kicked
+    jobs("bury", recording)
     assert recording in jobs("kick")
     assert "would sweep" in jobs("policy", "preview", "--deadline", "1800")
     assert "lease 60 s" in jobs("policy", "show")
+    assert "ended jobs kept 2592000 s" in jobs("policy", "show")
     jobs("cancel", recording)
     assert recording in jobs("purge", "--older-than", "0", "--dry-run")
     assert client.polling.get_job("stt", recording).phase == polling_pb2.JOB_PHASE_CANCELLED

@@ -9,6 +9,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -55,7 +56,7 @@ class PollingKindsTest : public PollingTest {
   }
 
   JobMetrics job_metrics_{metrics_};
-  ClaimQueue claims_{store_};
+  ClaimQueue claims_{store_, [](const std::string&, std::span<const StaleJob>) {}};
   JobWatch watch_{store_};
   Worker worker_{store_, job_metrics_, {}};
   Handlers handlers_{store_, claims_, watch_, job_metrics_, {}};
@@ -245,6 +246,62 @@ TEST_F(PollingKindsTest, PurgesEndedJobsOnlyAndADryRunTellsWhichFirst) {
   // Registered anew, its token goes on growing: a zombie of before is still refused.
   Register("a");
   EXPECT_GT(Claim("w", 2)[1].token, 2);
+}
+
+TEST_F(PollingKindsTest, OperatorsVerbsSentAgainAnswerWhatTheyDid) {
+  for (const char* id : {"a", "b", "c"}) {
+    Register(id);
+    ASSERT_TRUE(Command(Get(id), command::Bury{"by hand"}).ok());
+  }
+  v1::KickJobsRequest kick;
+  kick.set_kind("stt");
+  kick.set_max_jobs(2);
+  kick.set_request_id("monday");
+  for (int i = 0; i < 2; ++i) {
+    const v1::KickJobsResponse kicked = Do(&Handlers::KickJobs, kick);
+    EXPECT_EQ(kicked.kicked_count(), 2);
+    EXPECT_THAT(kicked.ids(), ElementsAre("a", "b"));
+  }
+  EXPECT_EQ(Get("c").phase, Phase::kBuried);
+  v1::PurgeJobsRequest purge;
+  purge.set_kind("stt");
+  purge.mutable_min_age();
+  purge.add_phases(v1::JOB_PHASE_BURIED);
+  purge.set_request_id("monday");  // of another method
+  for (int i = 0; i < 2; ++i) {
+    const v1::PurgeJobsResponse purged = Do(&Handlers::PurgeJobs, purge);
+    EXPECT_EQ(purged.purged_count(), 1);
+    EXPECT_THAT(purged.ids(), ElementsAre("c"));
+  }
+  EXPECT_EQ(Number("SELECT count(*) FROM polling.audit_entries"), 2);
+  kick.set_request_id(std::string(129, 'x'));
+  EXPECT_EQ(Refused(&Handlers::KickJobs, kick).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(PollingKindsTest, EndedJobsGoWhenTheirRetentionIsOverAndBuriedOnesStay) {
+  for (const char* id : {"done", "buried", "later"}) Register(id);
+  const Job job = Claim("w")[0];  // "buried", the first by id
+  ASSERT_TRUE(Command(job, command::Bury{""}).ok());
+  ASSERT_TRUE(Command(Get("done"), command::Cancel{std::nullopt, ""}).ok());
+  v1::UpdatePolicyRequest request;
+  request.set_kind("stt");
+  request.mutable_policy()->mutable_retention()->set_seconds(60);
+  request.mutable_update_mask()->add_paths("retention");
+  EXPECT_EQ(Refused(&Handlers::UpdatePolicy, request).code(), StatusCode::kInvalidArgument);
+  request.mutable_policy()->mutable_retention()->set_seconds(7200);
+  EXPECT_EQ(Do(&Handlers::UpdatePolicy, request).policy().retention().seconds(), 7200);
+  Pass(minutes(119));
+  SweepAll();
+  EXPECT_EQ(Get("done").phase, Phase::kCancelled);
+  ASSERT_TRUE(Command(Get("later"), command::Requeue{}).ok());  // its deadline buried it
+  ASSERT_TRUE(Command(Get("later"), command::Cancel{std::nullopt, ""}).ok());
+  Pass(minutes(11));  // the kind's sweep_interval, too
+  SweepAll();
+  EXPECT_EQ(Number("SELECT count(*) FROM polling.jobs WHERE id = 'done'"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM polling.job_events WHERE id = 'done'"), 0);
+  EXPECT_EQ(Get("buried").phase, Phase::kBuried);
+  EXPECT_EQ(Get("later").phase, Phase::kCancelled);
+  EXPECT_THAT(metrics_.Render(), HasSubstr("winnow_polling_expired_total{kind=\"stt\"} 1"));
 }
 
 TEST_F(PollingKindsTest, CountsByStateAndPhase) {

@@ -186,9 +186,9 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
     buried.resize(std::min(buried.size(), static_cast<size_t>(limit)));
     const auto kicked = store_.Kick(Soon(), "stt", StaleReason::kNone, limit, {"mina", "again"});
     ASSERT_TRUE(kicked.ok()) << kicked.status();
-    ASSERT_EQ(kicked->size(), buried.size());
+    ASSERT_EQ(kicked->count, std::ssize(buried));
     for (size_t i = 0; i < buried.size(); ++i) {
-      ASSERT_EQ((*kicked)[i], buried[i].key.id);
+      ASSERT_EQ(kicked->ids[i], buried[i].key.id);
       const auto outcome = Apply(buried[i], command::Requeue{"again", "mina"}, "", rules(), now_);
       ASSERT_TRUE(outcome.ok()) << outcome.status();
       Keep(*outcome);

@@ -22,9 +22,19 @@ class PollingRacesTest : public PollingTest {
   StatusOr<PolicyVersion> Change(const std::string& kind, PolicyChange change) {
     return store_.UpdatePolicy(Soon(), {kind, std::nullopt, std::move(change), "mina", "", ""});
   }
+  // Whether so many wait for locks in this database, of rows or of their own.
+  bool AwaitLockWaits(int64_t count) {
+    return test::Eventually([&] {
+      return Number(
+                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+                 "AND datname = current_database()") >= count;
+    });
+  }
   int64_t EventCount(const std::string& id) {
     return Number("SELECT count(*) FROM polling.job_events WHERE id = '" + id + "'");
   }
+
+  pg::Pool holder_{{.name = "holder", .url = url_, .password = "", .connections = 1}, metrics_};
 };
 
 TEST_F(PollingRacesTest, ACommandThatIsSentAgainLaterIsDoneOnce) {
@@ -46,6 +56,89 @@ TEST_F(PollingRacesTest, ACommandThatIsSentAgainLaterIsDoneOnce) {
   EXPECT_EQ(late->job, before);
   EXPECT_EQ(Get("1"), before);
   EXPECT_EQ(EventCount("1"), events);
+}
+
+TEST_F(PollingRacesTest, ACommandThatWaitedForTheLockSeesWhatWasDoneMeanwhile) {
+  ASSERT_TRUE(Change("stt", [](Policy policy) {
+                policy.transitions.emplace_back("summarizing", "processing");
+                return policy;
+              }).ok());
+  Register("1");
+  const int64_t token = Claim("w")[0].token;
+  std::promise<void> held;
+  std::promise<void> go_on;
+  std::thread holds([&] {
+    EXPECT_TRUE(holder_
+                    .Write(Soon(),
+                           [&](pg::Session& session) {
+                             session.ExecuteText(
+                                 "SELECT 1 FROM polling.jobs WHERE id = '1' FOR UPDATE");
+                             held.set_value();
+                             go_on.get_future().wait();
+                             return OkStatus();
+                           })
+                    .ok());
+  });
+  held.get_future().wait();
+  // There, back, and there once more because the first answer did not come: all wait for the job.
+  const command::Transition there{token, "summarizing", std::nullopt};
+  const command::Transition back{token, "processing", std::nullopt};
+  std::vector<std::future<StatusOr<Outcome>>> sent;
+  const auto send = [&](const Command& command, const char* request) {
+    sent.push_back(std::async(std::launch::async,
+                              [this, command, request] { return Do("1", command, request); }));
+    return AwaitLockWaits(std::ssize(sent));
+  };
+  EXPECT_TRUE(send(there, "there"));
+  EXPECT_TRUE(send(back, "back"));
+  EXPECT_TRUE(send(there, "there"));
+  go_on.set_value();
+  holds.join();
+  for (auto& one : sent) EXPECT_TRUE(one.get().ok());
+  EXPECT_EQ(Number("SELECT count(*) FROM polling.job_events WHERE request = 'there'"), 1);
+}
+
+TEST_F(PollingRacesTest, AVerbOfOperatorsSentTwiceAtATimeIsDoneOnce) {
+  for (const char* id : {"a", "b", "c", "d"}) {
+    Register(id);
+    ASSERT_TRUE(Do(id, command::Bury{""}, "").ok());
+  }
+  std::vector<std::future<StatusOr<Touched>>> sent;
+  for (int i = 0; i < 4; ++i) {
+    sent.push_back(std::async(std::launch::async, [&] {
+      return store_.Kick(Soon(), "stt", StaleReason::kNone, 1, {"mina", "", "once"});
+    }));
+  }
+  for (auto& one : sent) {
+    const auto kicked = one.get();
+    ASSERT_TRUE(kicked.ok()) << kicked.status();
+    EXPECT_THAT(kicked->ids, testing::ElementsAre("a"));
+  }
+  EXPECT_EQ(Number("SELECT count(*) FROM polling.jobs WHERE phase = 1"), 1);
+}
+
+TEST_F(PollingRacesTest, NothingComesBackIntoAStateThatItsPolicyHasNoMore) {
+  const NewJob job{"1", "summarizing", "", {}};
+  ASSERT_TRUE(store_.Register(Soon(), "stt", {&job, 1}, "").ok());
+  ASSERT_TRUE(Do("1", command::Bury{""}, "").ok());
+  const auto only = [&](const std::vector<std::string>& states) {
+    return Change("stt",
+                  [&](Policy policy) {
+                    policy.states = states;
+                    policy.transitions.clear();
+                    return policy;
+                  })
+        .ok();
+  };
+  ASSERT_TRUE(only({"processing"}));
+  const Status refused = Do("1", command::Requeue{}, "").status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refused), HasSubstr("no state summarizing"));
+  const auto kick = [&] { return store_.Kick(Soon(), "stt", StaleReason::kNone, 10, {})->count; };
+  EXPECT_EQ(kick(), 0);
+  EXPECT_EQ(Get("1").phase, Phase::kBuried);
+  ASSERT_TRUE(only({"processing", "summarizing"}));
+  EXPECT_EQ(kick(), 1);
 }
 
 TEST_F(PollingRacesTest, AnAnswerIsTheSameAfterSomebodyElseTouchedTheJob) {
@@ -76,11 +169,10 @@ TEST_F(PollingRacesTest, AStateIsNotTakenOutOfAPolicyWhileAJobEntersIt) {
       "'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END'");
   Sql("CREATE TRIGGER hold BEFORE INSERT ON polling.jobs FOR EACH ROW "
       "EXECUTE FUNCTION polling.hold()");
-  pg::Pool holder({.name = "holder", .url = url_, .password = "", .connections = 1}, metrics_);
   std::promise<void> held;
   std::promise<void> go_on;
   std::thread holds([&] {
-    const Status done = holder.Write(Soon(), [&](pg::Session& session) {
+    const Status done = holder_.Write(Soon(), [&](pg::Session& session) {
       session.ExecuteText("SELECT pg_advisory_xact_lock(4711)");
       held.set_value();
       go_on.get_future().wait();
@@ -93,15 +185,7 @@ TEST_F(PollingRacesTest, AStateIsNotTakenOutOfAPolicyWhileAJobEntersIt) {
     const NewJob job{"1", "summarizing", "", {}};
     return store_.Register(Soon(), "stt", {&job, 1}, "").status();
   });
-  const auto waiting = [&](int64_t count) {
-    return test::Eventually([&] {
-      return Number(
-                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted "
-                 "AND database = (SELECT oid FROM pg_database WHERE datname = "
-                 "current_database())") >= count;
-    });
-  };
-  ASSERT_TRUE(waiting(1));
+  ASSERT_TRUE(AwaitLockWaits(1));
   auto changed = std::async(std::launch::async, [&] {
     return Change("stt",
                   [](Policy policy) {
@@ -111,7 +195,7 @@ TEST_F(PollingRacesTest, AStateIsNotTakenOutOfAPolicyWhileAJobEntersIt) {
                   })
         .status();
   });
-  ASSERT_TRUE(waiting(2)) << "the change does not wait for who relies on the policy";
+  ASSERT_TRUE(AwaitLockWaits(2)) << "the change does not wait for who relies on the policy";
   go_on.set_value();
   holds.join();
   EXPECT_TRUE(registered.get().ok());
@@ -172,21 +256,26 @@ TEST_F(PollingRacesTest, AKindThatCannotBeSweptKeepsNoOtherWaiting) {
 }
 
 TEST_F(PollingRacesTest, WhatWasClaimedForACallerWhoIsGoneIsDueAtOnce) {
-  ClaimQueue claims(store_);
+  std::atomic<int64_t> found = 0;
+  ClaimQueue claims(store_, [&](const std::string&, std::span<const StaleJob> stale) {
+    found += std::ssize(stale);
+  });
   claims.Start();
   std::atomic<int> asked = 0;
   std::promise<Status> answered;
   Register("1");
+  Claim("lost");
+  Pass(seconds(31));
   claims.Add({{"stt", "w", 1},
               std::chrono::steady_clock::now() + seconds(60),
-              {},
               [&] { return asked++ > 0; },  // there before the claim, gone after it
               [&](const StatusOr<ClaimResult>& result) { answered.set_value(result.status()); }});
   EXPECT_EQ(answered.get_future().get().code(), StatusCode::kCancelled);
   claims.Stop();
   const std::vector<Job> claimed = Claim("other");
   ASSERT_THAT(claimed, SizeIs(1));
-  EXPECT_EQ(claimed[0].losses, 0) << "nobody lost it";
+  EXPECT_EQ(claimed[0].losses, 1) << "who went away lost nothing";
+  EXPECT_EQ(found, 1) << "what the claim took from the lost worker is told all the same";
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "services/polling/machine.h"
@@ -229,6 +230,16 @@ TEST_F(MachineTest, ALostJobWhoseCancellationWasAskedForEnds) {
   ASSERT_TRUE(Do(command::Sweep{}).ok());
   EXPECT_EQ(job_.phase, Phase::kCancelled);
   EXPECT_EQ(events_.size(), 2u);
+}
+
+TEST_F(MachineTest, NothingComesBackIntoAStateThatIsNoMore) {
+  ASSERT_TRUE(Do(command::Bury{"odd"}).ok());
+  policy_.states = {"summarizing"};
+  const Status refused = Do(command::Requeue{"again"});
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refused), testing::HasSubstr("no state processing"));
+  policy_.states = {"summarizing", "processing"};
+  EXPECT_TRUE(Do(command::Requeue{"again"}).ok());
 }
 
 TEST_F(MachineTest, ARepeatedRequestDoesNothing) {

@@ -356,15 +356,15 @@ class PollingClient:
         max_jobs: int = 0,
         note: str = "",
         actor: str = "",
+        request_id: str = "",
         timeout: float | None = None,
     ) -> KickJobsResponse:
         """Brings buried jobs back, those first that were buried first."""
         request = polling_service_pb2.KickJobsRequest(
-            kind=kind, reason=reason, max_jobs=max_jobs, note=note, actor=actor
-        )
-        return self._connection.unary(
-            self._stub.KickJobs, request, timeout=timeout, idempotent=False
-        )
+            kind=kind, reason=reason, max_jobs=max_jobs, note=note, actor=actor,
+            request_id=_id(request_id),
+        )  # fmt: skip
+        return self._connection.unary(self._stub.KickJobs, request, timeout=timeout)
 
     def purge_jobs(
         self,
@@ -376,11 +376,12 @@ class PollingClient:
         dry_run: bool = False,
         note: str = "",
         actor: str = "",
+        request_id: str = "",
         timeout: float | None = None,
     ) -> PurgeJobsResponse:
         """Deletes jobs that ended `min_age` seconds ago or earlier; a dry run only counts."""
         request = polling_service_pb2.PurgeJobsRequest(
             kind=kind, min_age=to_duration(min_age), phases=phases, max_jobs=max_jobs,
-            dry_run=dry_run, note=note, actor=actor,
+            dry_run=dry_run, note=note, actor=actor, request_id=_id(request_id),
         )  # fmt: skip
         return self._connection.unary(self._stub.PurgeJobs, request, timeout=timeout)

@@ -54,6 +54,7 @@ import io.winnow.polling.v1.UpdatePolicyResponse;
 import io.winnow.polling.v1.WatchJobsRequest;
 import io.winnow.polling.v1.WatchJobsResponse;
 import java.util.Iterator;
+import java.util.UUID;
 
 /**
  * Typed calls of winnow.polling.v1.PollingRegistryService: every job in flight is in exactly one
@@ -120,9 +121,13 @@ public final class PollingClient {
     return connection.call(PollingRegistryServiceGrpc.getHeartbeatJobsMethod(), request);
   }
 
-  /** Brings buried jobs back, those first that were buried first. Never tried again by itself. */
+  /** Brings buried jobs back, those first that were buried first. */
   public KickJobsResponse kickJobs(KickJobsRequest request) {
-    return connection.callOnce(PollingRegistryServiceGrpc.getKickJobsMethod(), request);
+    KickJobsRequest named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(UUID.randomUUID().toString()).build()
+            : request;
+    return connection.call(PollingRegistryServiceGrpc.getKickJobsMethod(), named);
   }
 
   /** Lists a job's history, oldest first. */
@@ -147,7 +152,11 @@ public final class PollingClient {
 
   /** Deletes ended jobs and their history, those first that ended first. */
   public PurgeJobsResponse purgeJobs(PurgeJobsRequest request) {
-    return connection.call(PollingRegistryServiceGrpc.getPurgeJobsMethod(), request);
+    PurgeJobsRequest named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(UUID.randomUUID().toString()).build()
+            : request;
+    return connection.call(PollingRegistryServiceGrpc.getPurgeJobsMethod(), named);
   }
 
   /** Registers a job. */
