@@ -114,13 +114,13 @@ StatusOr<std::vector<StatusOr<bool>>> RegisterAll(pg::Session& session, const st
   for (const NewJob& job : jobs) {
     const auto found = known.find(job.id);
     if (!job.state.empty() && !HasState(now.policy, job.state)) {
-      answers.push_back(InvalidField("job.state", "is no state of kind " + kind));
+      answers.emplace_back(InvalidField("job.state", "is no state of kind " + kind));
     } else if (created.contains(job.id)) {
-      answers.push_back(true);
+      answers.emplace_back(true);
     } else if (found != known.end() && found->second == job.payload) {
-      answers.push_back(false);
+      answers.emplace_back(false);
     } else {
-      answers.push_back(AlreadyExists("job", job.id));
+      answers.emplace_back(AlreadyExists("job", job.id));
     }
   }
   return answers;

@@ -59,7 +59,7 @@ Status Worker::SweepAll() {
   Status all;
   for (const KindToSweep& kind : kinds) {
     if (stopping()) return OkStatus();
-    const Status swept = SweepKind(kind);
+    Status swept = SweepKind(kind);
     if (swept.ok()) continue;
     // The store is away for all of them; what is wrong with one kind keeps nobody else waiting.
     if (swept.code() == StatusCode::kUnavailable) return swept;

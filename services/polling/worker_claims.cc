@@ -42,19 +42,17 @@ void ClaimQueue::Stop() {
 }
 
 void ClaimQueue::Add(Waiter waiter) {
+  std::unique_lock lock(mutex_);
   Status refused;
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) {
-      refused = rpc::ShuttingDown();
-    } else if (count_ >= kMostWaiters) {
-      refused = Overloaded("claims that wait", kRetryAfter);
-    } else {
-      ++count_;
-      new_.push_back(std::move(waiter));
-    }
+  if (count_ >= kMostWaiters) refused = Overloaded("claims that wait", kRetryAfter);
+  if (stopping_) refused = rpc::ShuttingDown();
+  if (!refused.ok()) {
+    lock.unlock();
+    return waiter.done(refused);
   }
-  if (!refused.ok()) return waiter.done(refused);
+  ++count_;
+  new_.push_back(std::move(waiter));
+  lock.unlock();
   changed_.notify_all();
 }
 
