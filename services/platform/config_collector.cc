@@ -12,6 +12,7 @@ namespace winnow {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -24,12 +25,17 @@ void CheckRange(const std::string& field, int64_t value, int64_t least, int64_t 
                             ", not " + std::to_string(value));
 }
 
-void CheckTime(const std::string& field, const google::protobuf::Duration& value, seconds least,
-               seconds most, Violations& violations) {
+std::string Seconds(milliseconds time) {
+  const std::string whole = std::to_string(time.count() / 1000);
+  return time.count() % 1000 == 0 ? whole + "s"
+                                  : whole + "." + std::to_string(time.count() % 1000 / 100) + "s";
+}
+
+void CheckTime(const std::string& field, const google::protobuf::Duration& value,
+               milliseconds least, milliseconds most, Violations& violations) {
   const auto duration = FromDuration(value);
   if (duration.ok() && *duration >= least && *duration <= most) return;
-  violations.Add(field, "must be " + std::to_string(least.count()) + "s to " +
-                            std::to_string(most.count()) + "s");
+  violations.Add(field, "must be " + Seconds(least) + " to " + Seconds(most));
 }
 
 void CheckCredential(const std::string& path, const config::v1::Credential& credential,
@@ -66,6 +72,12 @@ void CheckCollector(const config::v1::Collector& collector, Violations& violatio
   CheckTime("collector.lease", collector.lease(), seconds(1), minutes(5), violations);
   CheckRange("collector.run_threads", collector.run_threads(), 1, 64, violations);
   CheckTime("collector.run_retention", collector.run_retention(), hours(1), hours(24 * 366),
+            violations);
+  CheckTime("collector.vendor_timeout", collector.vendor_timeout(), milliseconds(100), minutes(5),
+            violations);
+  CheckTime("collector.feed_timeout", collector.feed_timeout(), milliseconds(100), minutes(5),
+            violations);
+  CheckTime("collector.page_timeout", collector.page_timeout(), milliseconds(100), minutes(1),
             violations);
   CheckRange("collector.credentials", collector.credentials_size(), 0, kMaxEntries, violations);
   CheckRange("collector.allow", collector.allow_size(), 0, kMaxEntries, violations);

@@ -106,6 +106,9 @@ void FillCollector(config::v1::Collector& collector) {
   Default(*collector.mutable_lease(), seconds(10));
   collector.set_run_threads(Or(collector.run_threads(), 4));
   Default(*collector.mutable_run_retention(), hours(24 * 7));
+  Default(*collector.mutable_vendor_timeout(), seconds(10));
+  Default(*collector.mutable_feed_timeout(), seconds(20));
+  Default(*collector.mutable_page_timeout(), seconds(5));
   for (config::v1::Credential& credential : *collector.mutable_credentials()) {
     FillCredential(credential);
   }

@@ -71,7 +71,8 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "redis": {"connections": 5}, "classification": {"retention": "18s",
     "llm": {"fallback_model": "none", "batch_size": 18, "concurrency": 19,
     "max_prompt_tokens": 200, "max_output_tokens": 201, "timeout": "20s", "patience": "21s"}},
-    "collector": {"lease": "19s", "run_threads": 20, "run_retention": "21s", "credentials": [
+    "collector": {"lease": "19s", "run_threads": 20, "run_retention": "21s",
+    "vendor_timeout": "0.5s", "feed_timeout": "22s", "page_timeout": "23s", "credentials": [
     {"name": "n", "vendor": "naver", "base_url": "http://h/", "calls_per_second": 22,
     "calls_per_day": 23, "reset_time": "24s"}]}})";
   const Config before = *ParseConfig(json, "w.json");
