@@ -101,6 +101,7 @@ constexpr TextField kTextFields[] = {
     {"channel_name", &Item::mutable_channel_name},
     {"external_id", &Item::mutable_external_id},
     {"language", &Item::mutable_language},
+    {"channel_icon_url", &Item::mutable_channel_icon_url},
     {"image_url", &Item::mutable_image_url},
     {"video_url", &Item::mutable_video_url},
 };
@@ -112,6 +113,7 @@ std::optional<Refusal> SetField(std::string_view name, element value, Time now, 
   }
   if (name == "categories") return SetTexts(name, value, item.mutable_source_categories());
   if (name == "keywords") return SetTexts(name, value, item.mutable_keywords());
+  if (name == "ai_tags") return SetTexts(name, value, item.mutable_ai_tags());
   if (name == "published_at") return SetTimes(value, now, item);
   return std::nullopt;
 }

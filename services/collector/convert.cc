@@ -63,10 +63,12 @@ Item FromProto(const v1::Item& item, std::string_view path, Violations& violatio
   out.snippet = item.snippet();
   out.language = item.language();
   out.channel_name = item.channel_name();
+  out.channel_icon_url = item.channel_icon_url();
   out.image_url = item.image_url();
   out.video_url = item.video_url();
   out.source_categories = ToVector(item.source_categories());
   out.keywords = ToVector(item.keywords());
+  out.ai_tags = ToVector(item.ai_tags());
   if (item.has_publish_time()) {
     out.publish_time =
         ReadTime(item.publish_time(), std::string(path) + ".publish_time", violations);
@@ -90,10 +92,12 @@ v1::Item ToProto(Item item) {
   out.set_snippet(std::move(item.snippet));
   out.set_language(std::move(item.language));
   out.set_channel_name(std::move(item.channel_name));
+  out.set_channel_icon_url(std::move(item.channel_icon_url));
   out.set_image_url(std::move(item.image_url));
   out.set_video_url(std::move(item.video_url));
   MoveWords(std::move(item.source_categories), *out.mutable_source_categories());
   MoveWords(std::move(item.keywords), *out.mutable_keywords());
+  MoveWords(std::move(item.ai_tags), *out.mutable_ai_tags());
   if (item.publish_time) *out.mutable_publish_time() = ToTimestamp(*item.publish_time);
   if (item.arrival_time) *out.mutable_arrival_time() = ToTimestamp(*item.arrival_time);
   *out.mutable_create_time() = ToTimestamp(item.create_time);

@@ -249,6 +249,10 @@ StatusOr<RunsHead> ReadWatchToken(const std::string& source_id, const std::strin
   return reached;
 }
 
+Status HistoryGone() {
+  return InvalidPageToken("it is of a history that the database no longer has: begin anew");
+}
+
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key) {
   return PageTokenWriter(kind, Hash64(filter)).Add(key).Finish();
 }

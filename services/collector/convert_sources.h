@@ -33,6 +33,8 @@ struct KeyPage {
 StatusOr<KeyPage> ReadKeyPage(uint8_t kind, const std::string& filter, int page_size,
                               const std::string& page_token);
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key);
+// The answer to a watch whose place is of another epoch.
+Status HistoryGone();
 // A watch's place among the runs.
 std::string ToWatchToken(const std::string& source_id, const RunsHead& reached);
 StatusOr<RunsHead> ReadWatchToken(const std::string& source_id, const std::string& token);

@@ -9,9 +9,22 @@
 namespace winnow::collector {
 namespace {
 
+constexpr size_t kMaxRequestId = 128;
+
+void CheckSourceId(const std::string& id, Violations& violations) {
+  if (!IsSlug(id)) violations.Add("id", "is no id of a source: 1 to 64 of a-z, 0-9 and -");
+}
 Status CheckSourceId(const std::string& id) {
-  if (IsSlug(id)) return OkStatus();
-  return InvalidField("id", "is no id of a source: 1 to 64 of a-z, 0-9 and -");
+  Violations violations;
+  CheckSourceId(id, violations);
+  return violations.ToStatus();
+}
+
+void CheckRequestId(const std::string& id, Violations& violations) {
+  const bool printable =
+      std::all_of(id.begin(), id.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (printable && id.size() <= kMaxRequestId) return;
+  violations.Add("request_id", "must be at most 128 printable ASCII characters");
 }
 
 // The credential that a source names, if there is one, is of the right vendor. That there is none
@@ -139,11 +152,15 @@ StatusOr<v1::ResumeSourceResponse> SourceHandlers::ResumeSource(
 
 StatusOr<v1::RunSourceResponse> SourceHandlers::RunSource(const rpc::CallContext& call,
                                                           const v1::RunSourceRequest& request) {
-  WINNOW_RETURN_IF_ERROR(CheckSourceId(request.id()));
+  Violations violations;
+  CheckSourceId(request.id(), violations);
+  CheckRequestId(request.request_id(), violations);
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   v1::RunSourceResponse response;
   WINNOW_ASSIGN_OR_RETURN(
       *response.mutable_run_id(),
-      parts_.sources.RequestRun(call.deadline, request.id(), NewUuidV7(parts_.clock.Now())));
+      parts_.sources.RequestRun(call.deadline, request.id(), NewUuidV7(parts_.clock.Now()),
+                                request.request_id()));
   parts_.due();
   return response;
 }
@@ -179,7 +196,7 @@ Status SourceHandlers::WatchRuns(const rpc::CallContext& call, const v1::WatchRu
   if (!request.resume_token().empty()) {
     WINNOW_ASSIGN_OR_RETURN(const RunsHead reached, ReadWatchToken(source, request.resume_token()));
     if (!reached.epoch.empty() && reached.epoch != from.epoch) {
-      return InvalidPageToken("it is of a history that the database no longer has: begin anew");
+      return HistoryGone();
     }
     from.position = reached.position;
   }

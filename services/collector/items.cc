@@ -22,6 +22,7 @@ constexpr TextRule kTextRules[] = {
     {"snippet", &Item::snippet, kMaxSnippet},
     {"language", &Item::language, kMaxLanguage},
     {"channel_name", &Item::channel_name, kMaxChannelName},
+    {"channel_icon_url", &Item::channel_icon_url, kMaxUrl},
     {"image_url", &Item::image_url, kMaxUrl},
     {"video_url", &Item::video_url, kMaxUrl},
 };
@@ -159,10 +160,12 @@ void Accept(Item& item, Time now, std::string_view path, Violations& violations)
     violations.Add(Join(path, "language"),
                    "is no BCP 47 language: use letters, digits and -, such as ko or en-US");
   }
+  CheckMediaUrl(item.channel_icon_url, path, "channel_icon_url", violations);
   CheckMediaUrl(item.image_url, path, "image_url", violations);
   CheckMediaUrl(item.video_url, path, "video_url", violations);
   CheckWords(item.source_categories, kMaxCategories, path, "source_categories", violations);
   CheckWords(item.keywords, kMaxKeywords, path, "keywords", violations);
+  CheckWords(item.ai_tags, kMaxAiTags, path, "ai_tags", violations);
   if (item.url.size() <= 4 * kMaxUrl) FillCanonicalUrl(item, path, violations);
   if (violations.size() != before) return;
   if (item.language.empty()) item.language = GuessLanguage(item.title);

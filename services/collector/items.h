@@ -26,7 +26,8 @@ inline constexpr size_t kMaxLanguage = 35;
 inline constexpr size_t kMaxChannelName = 200;
 inline constexpr size_t kMaxCategories = 32;
 inline constexpr size_t kMaxKeywords = 64;
-inline constexpr size_t kMaxWord = 100;  // of a category or keyword
+inline constexpr size_t kMaxAiTags = 64;
+inline constexpr size_t kMaxWord = 100;  // of a category, keyword or tag
 
 // A raw item: one channel's report of an article, post or comment.
 struct Item {
@@ -40,10 +41,12 @@ struct Item {
   std::string snippet;
   std::string language;
   std::string channel_name;
+  std::string channel_icon_url;
   std::string image_url;
   std::string video_url;
   std::vector<std::string> source_categories;
   std::vector<std::string> keywords;
+  std::vector<std::string> ai_tags;
   std::optional<Time> publish_time;  // these two are always set once it is accepted
   std::optional<Time> arrival_time;
   bool publish_time_assumed = false;  // it is the arrival time, for want of another

@@ -55,7 +55,8 @@ std::string LanguageTag(std::string name) {
 }
 
 struct Article {
-  std::string id, title, link, description, date, image, video, source_id, source_name, language;
+  std::string id, title, link, description, date, image, video, source_id, source_name, icon,
+      language;
   std::vector<std::string> keywords, categories, tags;
 };
 
@@ -74,6 +75,7 @@ constexpr TextField kTexts[] = {
     {"video_url", &Article::video},
     {"source_id", &Article::source_id},
     {"source_name", &Article::source_name},
+    {"source_icon", &Article::icon},
     {"language", &Article::language},
 };
 struct WordsField {
@@ -102,7 +104,7 @@ Article ReadArticle(JsonReader& in) {
   return article;
 }
 
-void AddArticle(Article article, Page& page) {
+void AddArticle(const Article& article, Page& page) {
   Item item;
   item.title = CollapseWhitespace(UnescapeHtml(article.title));
   item.url = article.link;
@@ -122,12 +124,13 @@ void AddArticle(Article article, Page& page) {
                              kMaxChannelName);
   item.snippet = LeadOf(UnescapeHtml(StripHtml(article.description)), kMaxLead);
   item.language = LanguageTag(article.language);
+  if (!ChannelOf(article.icon).empty()) item.channel_icon_url = article.icon;
   if (!ChannelOf(article.image).empty()) item.image_url = article.image;
   if (!ChannelOf(article.video).empty()) item.video_url = article.video;
   item.publish_time = ParseDate(article.date);
   item.source_categories = TakeWords(article.categories, kMaxCategories);
-  std::move(article.tags.begin(), article.tags.end(), std::back_inserter(article.keywords));
   item.keywords = TakeWords(article.keywords, kMaxKeywords);
+  item.ai_tags = TakeWords(article.tags, kMaxAiTags);
   page.items.push_back(std::move(item));
 }
 
@@ -144,8 +147,8 @@ void ReadResults(JsonReader& in, Envelope& out) {
     out.has_results = true;
     in.ReadArray([&] {
       if (in.Peek() == JsonReader::Kind::kObject) {
-        Article article = ReadArticle(in);
-        if (in.ok()) AddArticle(std::move(article), out.page);
+        const Article article = ReadArticle(in);
+        if (in.ok()) AddArticle(article, out.page);
       } else {
         ++out.page.refused;
         in.Skip();

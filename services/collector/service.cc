@@ -22,6 +22,7 @@ namespace {
 constexpr const char* kSchema = "collector";
 
 using rpc::Lane;
+using std::chrono::milliseconds;
 #define WINNOW_METHOD(Name, lane) \
   constexpr rpc::Method k##Name { "winnow.collector.v1.CollectorService/" #Name, Lane::lane }
 WINNOW_METHOD(BatchPutItems, kWrite);
@@ -115,8 +116,10 @@ http::ClientOptions ClientOf(const char* name, const config::v1::Collector& conf
   return options;
 }
 
-Micros OrZero(const google::protobuf::Duration& duration) {
-  return FromDuration(duration).value_or(Micros(0));
+// Of a setting that was checked.
+template <class Unit>
+Unit As(const google::protobuf::Duration& duration) {
+  return std::chrono::duration_cast<Unit>(FromDuration(duration).value_or(Micros(0)));
 }
 
 struct State {
@@ -135,11 +138,13 @@ struct State {
         source_client(ClientOf("source", config, keys), platform.metrics),
         image_client(ClientOf("image", config, {}), platform.metrics),
         ledger(keys, quotas, platform.clock, platform.metrics),
-        images(image_client, quotas, platform.metrics, {}),
+        images(image_client, quotas, platform.metrics,
+               {.page_timeout = As<milliseconds>(config.page_timeout())}),
         runner({store, ledger, keys, source_client, images, platform.clock,
                 [&platform] { platform.transport.Wake(kSchema); },
-                [this](std::chrono::milliseconds time) { return scheduler.Pause(time); },
-                [this] { return scheduler.stopping(); }}),
+                [this](milliseconds time) { return scheduler.Pause(time); },
+                [this] { return scheduler.stopping(); }, As<milliseconds>(config.vendor_timeout()),
+                As<milliseconds>(config.feed_timeout())}),
         sequencer(platform.logs, {{kSchema, "runs"}, "runs", "id"}),
         scheduler(sources, quotas, ledger, runner, platform.clock, platform.metrics,
                   SchedulerOptions(platform)) {}
@@ -147,10 +152,9 @@ struct State {
   Scheduler::Options SchedulerOptions(Platform& platform) {
     Scheduler::Options options;
     options.holder = NewUuidV7(platform.clock.Now());
-    options.lease = std::chrono::duration_cast<std::chrono::milliseconds>(OrZero(config.lease()));
+    options.lease = As<milliseconds>(config.lease());
     options.threads = config.run_threads();
-    options.run_retention =
-        std::chrono::duration_cast<std::chrono::seconds>(OrZero(config.run_retention()));
+    options.run_retention = As<std::chrono::seconds>(config.run_retention());
     options.run_ended = [this] { sequencer.Wake(); };
     return options;
   }

@@ -9,17 +9,17 @@ constexpr pg::Statement kInsert{
     "INSERT INTO collector.items (id, identity, namespace, channel, external_id, url,"
     "   canonical_url, title, snippet, language, channel_name, image_url, video_url,"
     "   source_categories, keywords, publish_time, arrival_time, create_time,"
-    "   publish_time_assumed)"
+    "   publish_time_assumed, channel_icon_url, ai_tags)"
     " SELECT id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
     "   language, channel_name, image_url, video_url, source_categories::text[], keywords::text[],"
-    "   publish_time, arrival_time, create_time, assumed <> 0"
+    "   publish_time, arrival_time, create_time, assumed <> 0, channel_icon_url, ai_tags::text[]"
     " FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],"
     "   $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],"
     "   $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[],"
-    "   $19::bigint[])"
+    "   $19::bigint[], $20::text[], $21::text[])"
     "   AS i(id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
     "     language, channel_name, image_url, video_url, source_categories, keywords, publish_time,"
-    "     arrival_time, create_time, assumed)"
+    "     arrival_time, create_time, assumed, channel_icon_url, ai_tags)"
     " ON CONFLICT (identity) DO NOTHING RETURNING id"};
 
 constexpr pg::Statement kReadByIdentity{"collector.read_items_by_identity",
@@ -65,6 +65,8 @@ Item ToItem(const pqxx::row& row) {
   item.arrival_time = pg::ToTime(row[column++]);
   item.create_time = pg::ToTime(row[column++]);
   item.publish_time_assumed = row[column++].as<bool>();
+  item.channel_icon_url = text();
+  item.ai_tags = pg::ToTexts(row[column++]);
   return item;
 }
 
@@ -79,6 +81,8 @@ std::vector<std::string> InsertNew(pg::Session& session, std::span<const Candida
   BinaryArray arrival_times(BinaryArray::kTimestamptz);
   BinaryArray create_times(BinaryArray::kTimestamptz);
   BinaryArray assumed(BinaryArray::kBigint);
+  BinaryArray icons(BinaryArray::kText);
+  BinaryArray tags(BinaryArray::kText);
   for (const Candidate& candidate : candidates) {
     const Item& item = *candidate.item;
     ids.AddUuid(item.id);
@@ -90,13 +94,15 @@ std::vector<std::string> InsertNew(pg::Session& session, std::span<const Candida
     arrival_times.AddTime(item.arrival_time.value());
     create_times.AddTime(item.create_time);
     assumed.AddNumber(item.publish_time_assumed ? 1 : 0);
+    icons.AddText(item.channel_icon_url);
+    tags.AddText(ToLiteral(item.ai_tags));
   }
   pg::Parameters parameters;
   parameters.Add(ids);
   parameters.Add(identities);
   for (const BinaryArray& text : texts) parameters.Add(text);
-  for (const BinaryArray* array :
-       {&categories, &keywords, &publish_times, &arrival_times, &create_times, &assumed}) {
+  for (const BinaryArray* array : {&categories, &keywords, &publish_times, &arrival_times,
+                                   &create_times, &assumed, &icons, &tags}) {
     parameters.Add(*array);
   }
   std::vector<std::string> created;

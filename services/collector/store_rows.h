@@ -14,7 +14,7 @@ namespace winnow::collector {
 #define WINNOW_COLLECTOR_ITEM_COLUMNS                                                   \
   "id, namespace, channel, external_id, url, canonical_url, title, snippet, language, " \
   "channel_name, image_url, video_url, source_categories, keywords, publish_time, "     \
-  "arrival_time, create_time, publish_time_assumed"
+  "arrival_time, create_time, publish_time_assumed, channel_icon_url, ai_tags"
 
 // Items by an array of keys. The LIMIT makes it a look-up by index for each key: = ANY, or a plain
 // join, of a table that was never analysed may be planned as a scan, and stay that.

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "services/collector/store_source_rows.h"
 #include "services/collector/store_sources.h"
 
@@ -25,7 +23,8 @@ constexpr pg::Statement kRecordLost{
     "collector.record_lost_runs",
     "INSERT INTO collector.runs (" WINNOW_COLLECTOR_RUN_COLUMNS
     ")"
-    " SELECT run_id, id, namespace, kind, false, 2, 'its process died', run_begin_time, now(),"
+    " SELECT run_id, id, namespace, kind, run_requested, 2, 'its process died', run_begin_time, "
+    "now(),"
     "   0, 0, 0, 0, 0, 0"
     " FROM collector.sources WHERE run_id IS NOT NULL AND run_holder <> $1::uuid"
     " FOR UPDATE ON CONFLICT (id) DO NOTHING"};
@@ -44,11 +43,12 @@ constexpr pg::Statement kClaim{
     "         ORDER BY next_run_time LIMIT $2::integer FOR UPDATE SKIP LOCKED) AS d)"
     " UPDATE collector.sources SET run_id = coalesce(requested_run_id, "
     "($3::uuid[])[due.n::integer]),"
-    "   requested_run_id = NULL, run_holder = $1::uuid, run_begin_time = clock_timestamp()"
+    "   run_requested = requested_run_id IS NOT NULL, requested_run_id = NULL, run_holder = "
+    "$1::uuid, run_begin_time = clock_timestamp()"
     " FROM due WHERE id = due.source_id AND EXISTS ("
     "   SELECT 1 FROM collector.scheduler_lease"
     "   WHERE holder = $1::uuid AND expire_time > clock_timestamp())"
-    " RETURNING " WINNOW_COLLECTOR_SOURCE_COLUMNS ", run_begin_time"};
+    " RETURNING " WINNOW_COLLECTOR_SOURCE_COLUMNS ", run_begin_time, run_requested"};
 
 constexpr pg::Statement kEnd{
     "collector.end_run",
@@ -84,6 +84,13 @@ constexpr pg::Statement kDeleteOld{
     "DELETE FROM collector.runs WHERE id IN (SELECT id FROM collector.runs"
     "   WHERE end_time < now() - $1::bigint * interval '1 second' AND position IS NOT NULL"
     "   ORDER BY end_time LIMIT 1000)"};
+
+constexpr pg::Statement kForgetRequests{
+    "collector.delete_old_run_requests",
+    "DELETE FROM collector.run_requests WHERE (source_id, request_id) IN ("
+    "   SELECT source_id, request_id FROM collector.run_requests"
+    "   WHERE create_time < now() - $1::bigint * interval '1 second'"
+    "   ORDER BY create_time LIMIT 1000)"};
 
 constexpr pg::Statement kAfter{"collector.runs_after",
                                "SELECT " WINNOW_COLLECTOR_RUN_COLUMNS
@@ -142,8 +149,7 @@ StatusOr<std::vector<Claim>> SourceStore::ClaimDue(Deadline deadline, const std:
       Claim claim;
       claim.source = ToSource(row);
       claim.begin_time = pg::ToTime(row["run_begin_time"]);
-      claim.requested =
-          std::find(run_ids.begin(), run_ids.end(), claim.source.run_id) == run_ids.end();
+      claim.requested = row["run_requested"].as<bool>();
       claims.push_back(std::move(claim));
     }
     return claims;
@@ -166,8 +172,9 @@ StatusOr<bool> SourceStore::EndRun(Deadline deadline, const Source& source, cons
 
 StatusOr<int64_t> SourceStore::DeleteOldRuns(Deadline deadline, std::chrono::seconds retention) {
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
-    return static_cast<int64_t>(
-        session.Execute(kDeleteOld, int64_t{retention.count()}).affected_rows());
+    const int64_t age = retention.count();
+    const auto runs = session.Execute(kDeleteOld, age).affected_rows();
+    return static_cast<int64_t>(runs + session.Execute(kForgetRequests, age).affected_rows());
   });
 }
 

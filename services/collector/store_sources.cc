@@ -66,14 +66,25 @@ constexpr pg::Statement kUpdate{
     "   unread_pages = unread_pages OR $26::boolean"
     " WHERE id = $1" WINNOW_COLLECTOR_RETURNING};
 
-constexpr pg::Statement kDelete{"collector.delete_source",
-                                "DELETE FROM collector.sources WHERE id = $1"};
+constexpr pg::Statement kDelete{
+    "collector.delete_source",
+    "WITH asked AS (DELETE FROM collector.run_requests WHERE source_id = $1)"
+    " DELETE FROM collector.sources WHERE id = $1"};
 
 constexpr pg::Statement kRequest{
     "collector.request_run",
     "UPDATE collector.sources SET requested_run_id = coalesce(requested_run_id, $2::uuid),"
     "   next_run_time = least(next_run_time, now())"
     " WHERE id = $1 AND state = 1 RETURNING requested_run_id"};
+
+constexpr pg::Statement kFindRequest{
+    "collector.find_run_request",
+    "SELECT run_id FROM collector.run_requests WHERE source_id = $1 AND request_id = $2"};
+
+constexpr pg::Statement kKeepRequest{
+    "collector.keep_run_request",
+    "INSERT INTO collector.run_requests (source_id, request_id, run_id, create_time)"
+    " VALUES ($1, $2, $3::uuid, now())"};
 
 constexpr pg::Statement kListRuns{"collector.list_runs", "SELECT " WINNOW_COLLECTOR_RUN_COLUMNS
                                                          " FROM collector.runs WHERE id < $1::uuid"
@@ -163,12 +174,19 @@ StatusOr<bool> SourceStore::Delete(Deadline deadline, const std::string& id) {
 }
 
 StatusOr<std::string> SourceStore::RequestRun(Deadline deadline, const std::string& id,
-                                              const std::string& run_id) {
+                                              const std::string& run_id,
+                                              const std::string& request) {
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<std::string> {
+    if (session.Execute(kGetForUpdate, id).empty()) return NotFound("source", id);
+    if (!request.empty()) {
+      const pqxx::result found = session.Execute(kFindRequest, id, request);
+      if (!found.empty()) return std::string(found[0][0].c_str());
+    }
     const pqxx::result updated = session.Execute(kRequest, id, run_id);
-    if (!updated.empty()) return std::string(updated[0][0].c_str());
-    if (session.Execute(kGet, id).empty()) return NotFound("source", id);
-    return FailedPrecondition("the source is paused or blocked: resume it");
+    if (updated.empty()) return FailedPrecondition("the source is paused or blocked: resume it");
+    std::string asked = updated[0][0].c_str();
+    if (!request.empty()) session.Execute(kKeepRequest, id, request, asked);
+    return asked;
   });
 }
 

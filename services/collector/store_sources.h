@@ -49,9 +49,10 @@ class SourceStore {
                           const std::function<Status(Source&)>& change);
   // Whether there was one.
   StatusOr<bool> Delete(Deadline deadline, const std::string& id);
-  // The id of the run that is asked for: `run_id`, or of the one that was asked for before.
+  // The id of the run that is asked for: `run_id`, or of the one that was asked for before, which
+  // is the one of this request where that was sent before; no request: empty.
   StatusOr<std::string> RequestRun(Deadline deadline, const std::string& id,
-                                   const std::string& run_id);
+                                   const std::string& run_id, const std::string& request);
   // How many of these feeds were created; `example` has what is the same for all.
   StatusOr<int64_t> CreateFeeds(Deadline deadline, const Source& example,
                                 const std::vector<OpmlFeed>& feeds, bool folders);
@@ -73,7 +74,8 @@ class SourceStore {
   // Ends a run, unless it was ended as lost: false then.
   StatusOr<bool> EndRun(Deadline deadline, const Source& source, const Run& run,
                         const NextRun& next);
-  // Deletes up to 1,000 runs that ended before `retention` ago; how many.
+  // Deletes up to 1,000 runs that ended before `retention` ago, and as many requests of runs that
+  // were made before; how many.
   StatusOr<int64_t> DeleteOldRuns(Deadline deadline, std::chrono::seconds retention);
 
   // For the metrics, of active sources of one kind.

@@ -19,8 +19,6 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kStoreTime{20};
-constexpr milliseconds kVendorTimeout{10'000};
-constexpr milliseconds kFeedTimeout{20'000};
 constexpr milliseconds kMostWait{3'000};  // for a call's turn; longer is the schedule's to wait
 constexpr int kMostTries = 4;
 constexpr size_t kBatch = 500;
@@ -181,7 +179,7 @@ bool Runner::Reserve(Job& job, const Credential& credential) {
 bool Runner::AskVendor(Job& job, const Credential& credential, const http::Request& given,
                        const Reader& read, Page& page) {
   http::Request request = given;
-  request.timeout = kVendorTimeout;
+  request.timeout = parts_.vendor_timeout;
   request.max_body = kVendorBytes;
   request.max_redirects = 0;  // the key goes nowhere else
   request.cancelled = parts_.stopping;
@@ -210,7 +208,7 @@ void Runner::RunFeed(Job& job) {
   Source& source = job.source;
   http::Request request;
   request.url = source.url;
-  request.timeout = kFeedTimeout;
+  request.timeout = parts_.feed_timeout;
   request.max_body = kMaxFeedBytes;
   request.cancelled = parts_.stopping;
   request.headers = {{"Accept", "application/rss+xml, application/atom+xml, application/xml, */*"}};

@@ -29,6 +29,9 @@ class Runner {
     // Passes time; false, at once, when the process stops.
     std::function<bool(std::chrono::milliseconds)> pause;
     std::function<bool()> stopping;
+    // Of a whole answer.
+    std::chrono::milliseconds vendor_timeout;
+    std::chrono::milliseconds feed_timeout;
   };
   struct Report {
     Run run;

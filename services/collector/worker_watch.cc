@@ -63,7 +63,13 @@ void RunWatches::Loop() {
       added_.clear();
     }
     const size_t before = watches.size();
-    watches.remove_if([this](Watch& watch) { return !Advance(watch); });
+    const auto head = store_.ReadHead(std::chrono::steady_clock::now() + kReadTime);
+    if (!head.ok()) {
+      log::Warn("collector: watches wait for the store", {{"error", head.status().ToString()}});
+    }
+    watches.remove_if([&](Watch& watch) {
+      return watch.subscriber.Ended() || (head.ok() && !Advance(watch, *head));
+    });
     {
       const std::lock_guard lock(mutex_);
       count_ -= before - watches.size();
@@ -72,27 +78,29 @@ void RunWatches::Loop() {
   }
 }
 
-bool RunWatches::Advance(Watch& watch) {
-  if (watch.subscriber.Ended()) return false;
+bool RunWatches::Advance(Watch& watch, const RunsHead& head) {
+  RunsHead& reached = watch.reached;
+  // The first run of all begins a history; another one is that of a restored database.
+  if (!reached.epoch.empty() && reached.epoch != head.epoch) {
+    watch.subscriber.End(HistoryGone());
+    return false;
+  }
   if (!watch.subscriber.Idle()) return true;  // it has not read the page before
+  if (reached.position >= head.position) return true;
   const auto runs =
-      store_.RunsAfter(std::chrono::steady_clock::now() + kReadTime, watch.reached.position, kPage);
+      store_.RunsAfter(std::chrono::steady_clock::now() + kReadTime, reached.position, kPage);
   if (!runs.ok()) {
     log::Warn("collector: watches wait for the store", {{"error", runs.status().ToString()}});
     return true;
   }
-  // The first run of all begins a history.
-  if (watch.reached.epoch.empty() && !runs->empty()) {
-    const auto head = store_.ReadHead(std::chrono::steady_clock::now() + kReadTime);
-    if (!head.ok()) return true;  // the next look tells
-    watch.reached.epoch = head->epoch;
-  }
+  reached.epoch = head.epoch;
   for (const Run& run : *runs) {
-    watch.reached.position = run.position;
+    if (run.position > head.position) break;  // the next look's
+    reached.position = run.position;
     if (!watch.source_id.empty() && run.source_id != watch.source_id) continue;
     v1::WatchRunsResponse response;
     *response.mutable_run() = ToProto(run);
-    response.set_resume_token(ToWatchToken(watch.source_id, watch.reached));
+    response.set_resume_token(ToWatchToken(watch.source_id, reached));
     if (!watch.subscriber.Send(std::move(response))) return false;
   }
   return true;

@@ -37,8 +37,8 @@ class RunWatches {
     Subscriber subscriber;
   };
   void Loop();
-  // False: the watch has ended.
-  bool Advance(Watch& watch);
+  // Up to `head`. False: the watch has ended.
+  bool Advance(Watch& watch, const RunsHead& head);
 
   SourceStore& store_;
   const std::chrono::milliseconds poll_;

@@ -62,13 +62,16 @@ Article ToArticle(CollectedItem item, const CategoryRules& rules,
   article.snippet = std::move(item.snippet);
   article.source = std::move(item.channel);
   article.source_name = std::move(item.source_name);
+  article.source_icon_url = std::move(item.source_icon_url);
   article.thumbnail_url = std::move(item.image_url);
   article.video_url = std::move(item.video_url);
   article.language = std::move(item.language);
   article.keywords = std::move(item.keywords);
-  std::erase_if(article.keywords, [&](const std::string& keyword) {
-    return keyword.empty() || rules.IsPlaceholder(keyword);
-  });
+  article.ai_tags = std::move(item.ai_tags);
+  for (std::vector<std::string>* words : {&article.keywords, &article.ai_tags}) {
+    std::erase_if(
+        *words, [&](const std::string& word) { return word.empty() || rules.IsPlaceholder(word); });
+  }
   article.publish_time = item.publish_time.value_or(item.arrival_time);
   AddRuleLabels(rules, existing, vendor_categories, article);
   return article;

@@ -21,10 +21,12 @@ struct CollectedItem {
   std::string snippet;
   std::string language;
   std::string source_name;
+  std::string source_icon_url;
   std::string image_url;
   std::string video_url;
   std::vector<std::string> source_categories;
   std::vector<std::string> keywords;
+  std::vector<std::string> ai_tags;
   std::optional<Time> publish_time;
   Time arrival_time;
 };

@@ -22,11 +22,13 @@ StatusOr<CollectedItem> FromProto(collector::v1::Item item) {
   collected.snippet = std::move(*item.mutable_snippet());
   collected.language = std::move(*item.mutable_language());
   collected.source_name = std::move(*item.mutable_channel_name());
+  collected.source_icon_url = std::move(*item.mutable_channel_icon_url());
   collected.image_url = std::move(*item.mutable_image_url());
   collected.video_url = std::move(*item.mutable_video_url());
   collected.source_categories.assign(item.source_categories().begin(),
                                      item.source_categories().end());
   collected.keywords.assign(item.keywords().begin(), item.keywords().end());
+  collected.ai_tags.assign(item.ai_tags().begin(), item.ai_tags().end());
   if (item.has_publish_time()) {
     WINNOW_ASSIGN_OR_RETURN(collected.publish_time, FromTimestamp(item.publish_time()));
   }

@@ -125,6 +125,11 @@ def whole_feed(client: winnow.Winnow, items: list[winnow.Item], story: Story) ->
     shown = eventually(articles, "they are in the feed")
     assert len(shown) == len(wanted)
     assert all(each.thumbnail_url for each in shown)
+    of_newsdata = [each for each in shown if "/data/" in each.url]
+    assert len(of_newsdata) >= 3
+    for each in of_newsdata:
+        assert list(each.ai_tags) == ["harbours"]
+        assert each.source_icon_url.endswith("/icon.png")
     return [each.id for each in shown]
 
 

@@ -123,7 +123,7 @@ class CollectorRuns : public ::testing::Test {
     credential.set_calls_per_second(10);
   }
   std::string WriteFile(const std::string& text) {
-    const std::string path = dir_.path() + "/" + text;
+    std::string path = dir_.path() + "/" + text;
     std::ofstream(path) << text << "\n";
     return path;
   }

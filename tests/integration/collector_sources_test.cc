@@ -369,7 +369,7 @@ TEST_F(CollectorSchedule, AnEndedRunIsToldAndTheNextOneIsPlanned) {
 TEST_F(CollectorSchedule, ARunThatWasAskedForHasItsId) {
   const std::string a = NewId();
   ASSERT_TRUE(Create(Feed("f")).ok());
-  const auto asked = store_.RequestRun(Soon(), "f", NewId());
+  const auto asked = store_.RequestRun(Soon(), "f", NewId(), "");
   ASSERT_TRUE(asked.ok());
   ASSERT_TRUE(Holds(a, std::chrono::minutes(1)));
   const std::vector<Claim> claims = ClaimAll(a);

@@ -68,6 +68,8 @@ void ExpectEqual(const Item& a, const Item& b) {
   EXPECT_EQ(a.snippet, b.snippet);
   EXPECT_EQ(a.language, b.language);
   EXPECT_EQ(a.channel_name, b.channel_name);
+  EXPECT_EQ(a.channel_icon_url, b.channel_icon_url);
+  EXPECT_EQ(a.ai_tags, b.ai_tags);
   EXPECT_EQ(a.image_url, b.image_url);
   EXPECT_EQ(a.video_url, b.video_url);
   EXPECT_EQ(a.source_categories, b.source_categories);
@@ -88,6 +90,8 @@ TEST_F(CollectorStore, WhatIsPutComesBackAsItWas) {
   item.video_url = "https://example.com/a.mp4";
   item.source_categories = {"a,b", "\"quoted\"", "{}", "NULL", "\\"};
   item.keywords = {"기준금리"};
+  item.channel_icon_url = "https://example.com/icon.png";
+  item.ai_tags = {"a \"tag\"", "경제"};
   item.publish_time = *ParseTime("0001-01-01T00:00:00Z");
   item.arrival_time = *ParseTime("2026-02-01T00:00:00.123456Z");
   const std::vector<PutItem> put = Put({item});

@@ -76,6 +76,8 @@ TEST_F(Pipeline, TurnsAnAcceptedItemIntoAnArticle) {
   CollectedItem& item = Collect("a");
   item.source_categories = {"Society", "_all_", "unknown"};
   item.keywords = {"x", ""};
+  item.ai_tags = {"y", ""};
+  item.source_icon_url = "https://outlet.example/icon.png";
   item.image_url = "https://img.example/a";
   item.publish_time = clock_.Now() - std::chrono::hours(1);
   EXPECT_THAT(Deliver({Accepted("a")}), ElementsAre(StatusCode::kOk));
@@ -83,6 +85,8 @@ TEST_F(Pipeline, TurnsAnAcceptedItemIntoAnArticle) {
   EXPECT_EQ(article.source(), "outlet");
   EXPECT_EQ(article.thumbnail_url(), "https://img.example/a");
   EXPECT_THAT(article.keywords(), ElementsAre("x"));
+  EXPECT_THAT(article.ai_tags(), ElementsAre("y"));
+  EXPECT_EQ(article.source_icon_url(), "https://outlet.example/icon.png");
   ASSERT_EQ(article.categories_size(), 1);
   EXPECT_EQ(article.categories(0).category_id(), "society");
   EXPECT_EQ(article.categories(0).rule(), "source category");

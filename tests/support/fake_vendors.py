@@ -150,7 +150,8 @@ class FakeVendors:
                 "source_id": "harbour",
                 "language": "english",
                 "category": ["top"],
-                "ai_tag": "ONLY AVAILABLE IN PAID PLANS",
+                "source_icon": self.url("/icon.png"),
+                "ai_tag": "ONLY AVAILABLE IN PAID PLANS" if number < 2 else ["harbours"],
             }
             for number in numbers
         ]

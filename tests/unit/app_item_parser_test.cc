@@ -41,7 +41,8 @@ TEST_F(ItemParserTest, MapsEveryField) {
   const Item item = Accepted(R"({"url":"https://a.example/1","title":"제목","snippet":"lead",
       "channel":"bada","channel_name":"바다뉴스","categories":["ai","energy"],
       "published_at":"2026-02-01T07:00:00.000Z","external_id":"x-1","language":"ko",
-      "image_url":"https://a.example/i.png","video_url":"https://a.example/v","keywords":["k"]})");
+      "image_url":"https://a.example/i.png","video_url":"https://a.example/v","keywords":["k"],
+      "ai_tags":["t"],"channel_icon_url":"https://a.example/icon.png"})");
   EXPECT_EQ(item.namespace_(), "demo");
   EXPECT_EQ(item.url(), "https://a.example/1");
   EXPECT_EQ(item.title(), "제목");
@@ -50,6 +51,8 @@ TEST_F(ItemParserTest, MapsEveryField) {
   EXPECT_EQ(item.channel_name(), "바다뉴스");
   EXPECT_THAT(item.source_categories(), ElementsAre("ai", "energy"));
   EXPECT_THAT(item.keywords(), ElementsAre("k"));
+  EXPECT_THAT(item.ai_tags(), ElementsAre("t"));
+  EXPECT_EQ(item.channel_icon_url(), "https://a.example/icon.png");
   EXPECT_EQ(item.external_id(), "x-1");
   EXPECT_EQ(item.language(), "ko");
   EXPECT_EQ(item.image_url(), "https://a.example/i.png");

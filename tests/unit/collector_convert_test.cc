@@ -28,6 +28,8 @@ v1::Item FullProto() {
   item.add_source_categories("finance");
   item.add_source_categories("world");
   item.add_keywords("rates");
+  item.set_channel_icon_url("https://example.com/icon.png");
+  item.add_ai_tags("economy");
   *item.mutable_publish_time() = ToTimestamp(kNow - std::chrono::hours(2));
   *item.mutable_arrival_time() = ToTimestamp(kNow - std::chrono::hours(1));
   return item;

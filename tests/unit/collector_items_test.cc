@@ -70,12 +70,15 @@ TEST(Items, EveryViolationIsTold) {
   item.image_url = "ftp://example.com/a.png";
   item.video_url = "https:///nohost";
   item.keywords = {"fine", ""};
+  item.channel_icon_url = "icon.png";
+  item.ai_tags = std::vector<std::string>(65, "tag");
   item.snippet = std::string(20'001, 'x');
-  EXPECT_THAT(FieldsRefused(item),
-              testing::UnorderedElementsAre(
-                  "items[3].namespace", "items[3].channel", "items[3].title",
-                  "items[3].external_id", "items[3].snippet", "items[3].language",
-                  "items[3].image_url", "items[3].video_url", "items[3].keywords[1]"));
+  EXPECT_THAT(
+      FieldsRefused(item),
+      testing::UnorderedElementsAre(
+          "items[3].namespace", "items[3].channel", "items[3].title", "items[3].external_id",
+          "items[3].snippet", "items[3].language", "items[3].channel_icon_url",
+          "items[3].image_url", "items[3].video_url", "items[3].keywords[1]", "items[3].ai_tags"));
 }
 
 TEST(Items, LimitsCountCharactersAndNotBytes) {

@@ -40,7 +40,9 @@ TEST(NewsData, AnArticleBecomesAnItem) {
   EXPECT_EQ(item.image_url, "https://img.example/1.jpg");
   EXPECT_EQ(item.publish_time, ParseDate("2024-07-20T08:21:00Z"));
   EXPECT_THAT(item.source_categories, ElementsAre("technology"));
-  EXPECT_THAT(item.keywords, ElementsAre("ai", "chip", "semiconductors"));
+  EXPECT_THAT(item.keywords, ElementsAre("ai", "chip"));
+  EXPECT_THAT(item.ai_tags, ElementsAre("semiconductors"));
+  EXPECT_EQ(item.channel_icon_url, "https://i/1.png");
 }
 
 TEST(NewsData, OneBadItemNeverKillsAPage) {

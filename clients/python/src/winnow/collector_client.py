@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 
 import grpc
@@ -156,9 +157,11 @@ class CollectorClient:
         request = collector_service_pb2.ResumeSourceRequest(id=id)
         return self._connection.unary(self._stub.ResumeSource, request, timeout=timeout).source
 
-    def run_source(self, id: str, *, timeout: float | None = None) -> str:
+    def run_source(self, id: str, *, request_id: str = "", timeout: float | None = None) -> str:
         """Asks for a run now and answers its id: runs() has it once it has ended."""
-        request = collector_service_pb2.RunSourceRequest(id=id)
+        request = collector_service_pb2.RunSourceRequest(
+            id=id, request_id=request_id or str(uuid.uuid4())
+        )
         return self._connection.unary(self._stub.RunSource, request, timeout=timeout).run_id
 
     def sources(

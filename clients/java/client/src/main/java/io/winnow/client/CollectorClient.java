@@ -36,6 +36,7 @@ import io.winnow.collector.v1.WatchRunsRequest;
 import io.winnow.collector.v1.WatchRunsResponse;
 import java.util.Iterator;
 import java.util.List;
+import java.util.UUID;
 import java.util.function.BiConsumer;
 
 /** CollectorService: raw items in, and reading them back. Every call is safe to repeat. */
@@ -132,7 +133,11 @@ public final class CollectorClient {
 
   /** Asks for a run now. */
   public RunSourceResponse runSource(RunSourceRequest request) {
-    return connection.call(CollectorServiceGrpc.getRunSourceMethod(), request);
+    RunSourceRequest named =
+        request.getRequestId().isEmpty()
+            ? request.toBuilder().setRequestId(UUID.randomUUID().toString()).build()
+            : request;
+    return connection.call(CollectorServiceGrpc.getRunSourceMethod(), named);
   }
 
   /** Tells what the ledger knows of calls. */
