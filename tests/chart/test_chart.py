@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -36,6 +37,11 @@ MATRIX = {
         "targets.collector.enabled=false",
         "targets.dedup.enabled=false",
         "config.peers.collector=collector.elsewhere:7400",
+    ),
+    "peers with certificates of a cluster's own": (
+        *SECRETS,
+        *SECURE,
+        "tls.caSecret.name=cluster-ca",
     ),
     "own settings": (
         "targets.dedup.replicas=5",
@@ -76,8 +82,9 @@ def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([HELM, *arguments], capture_output=True, text=True, check=False)
 
 
-def template(values: tuple[str, ...], version: str = "1.30", base: tuple[str, ...] = BASE) -> str:
-    sets = [argument for value in (*base, *values) for argument in ("--set", value)]
+@functools.cache
+def template(values: tuple[str, ...], version: str) -> str:
+    sets = [argument for value in (*BASE, *values) for argument in ("--set", value)]
     result = helm("template", "w", str(CHART), "--kube-version", f"{version}.0", *sets)
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -113,21 +120,8 @@ def test_winnow_accepts_the_configuration(values: tuple[str, ...], tmp_path: Pat
     binary = os.environ["WINNOW_BINARY"]
     manifests = render(values)
     config = of_kind(manifests, "ConfigMap")[0]["data"]["config.json"]
-    # The secrets of the pods, as files: check-config reads what the configuration names.
-    for name in re.findall(r"/etc/winnow/secrets/([\w./-]+)", config):
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("0123456789abcdef")
-    key = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=winnow", "-days", "1"]
-    (tmp_path / "tls").mkdir(exist_ok=True)
-    subprocess.run(
-        ["openssl", "req", "-x509", *key, "-keyout", "tls/tls.key", "-out", "tls/tls.crt"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
     file = tmp_path / "config.json"
-    file.write_text(config.replace("/etc/winnow/secrets", str(tmp_path)))
+    file.write_text(config)
     for deployment in of_kind(manifests, "Deployment"):
         target = deployment["metadata"]["labels"]["app.kubernetes.io/component"]
         result = subprocess.run(
@@ -139,28 +133,75 @@ def test_winnow_accepts_the_configuration(values: tuple[str, ...], tmp_path: Pat
         assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_keys_of_vendors_are_files_of_the_pods() -> None:
-    for deployment in of_kind(render(MATRIX["credentials"]), "Deployment"):
-        pod = deployment["spec"]["template"]["spec"]
-        (volume,) = [each for each in pod["volumes"] if each["name"] == "credentials"]
-        assert volume["secret"] == {"secretName": "keys"}
-        mounts = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
-        assert mounts["credentials"] == "/etc/winnow/secrets/credentials"
+def secrets_of(workload: Manifest) -> Manifest:
+    """The Secrets that its pod mounts, each by the folder below /etc/winnow/secrets."""
+    pod = workload["spec"]["template"]["spec"]
+    volumes = {each["name"]: each["secret"] for each in pod["volumes"] if "secret" in each}
+    mounts = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
+    assert set(volumes) <= set(mounts)
+    return {Path(mounts[name]).name: volume for name, volume in volumes.items()}
+
+
+def test_a_pod_mounts_the_secrets_that_its_target_reads_and_no_other() -> None:
+    values = (*MATRIX["credentials"], *MATRIX["models"], *SECRETS, *SECURE, "tls.caSecret.name=ca")
+    manifests = render(values)
+    served = {"postgres", "events", "redis", "tls", "peers", "bearer"}
+    expected = {
+        "collector": served | {"credentials"},
+        "dedup": served | {"embedder"},
+        "newsfeed": served,
+        "classification": served | {"llm"},
+        "polling": served,
+        "migrate": {"postgres"},
+    }
+    mounted = {
+        each["metadata"]["labels"]["app.kubernetes.io/component"]: set(secrets_of(each))
+        for each in of_kind(manifests, "Deployment") + of_kind(manifests, "Job")
+    }
+    assert mounted == expected
+
+
+def test_the_files_that_the_configuration_names_are_mounted() -> None:
+    values = (*MATRIX["credentials"], *MATRIX["models"], *SECRETS, *SECURE, "tls.caSecret.name=ca")
+    manifests = render(values)
+    config = of_kind(manifests, "ConfigMap")[0]["data"]["config.json"]
+    named = set(re.findall(r"/etc/winnow/secrets/([\w-]+)/([\w.-]+)", config))
+    of_a_folder = {"credentials": {"naver-id", "naver-key"}, "tls": {"tls.crt", "tls.key"}}
+    mounted = set()
+    for deployment in of_kind(manifests, "Deployment"):
+        for folder, secret in secrets_of(deployment).items():
+            files = {each["path"] for each in secret.get("items", [])}
+            mounted |= {(folder, file) for file in files or of_a_folder[folder]}
+    assert named == mounted
+
+
+def test_peers_are_trusted_by_the_authorities_of_a_secret() -> None:
+    manifests = render(("tls.secretName=tls", "tls.caSecret.name=ca", "tls.caSecret.key=roots.pem"))
+    for deployment in of_kind(manifests, "Deployment"):
+        assert secrets_of(deployment)["peers"] == {
+            "secretName": "ca",
+            "items": [{"key": "roots.pem", "path": "ca.crt"}],
+        }
+    config = json.loads(of_kind(manifests, "ConfigMap")[0]["data"]["config.json"])
+    assert config["peers"]["caFile"] == "/etc/winnow/secrets/peers/ca.crt"
+    without = of_kind(render(("tls.secretName=tls",)), "ConfigMap")[0]["data"]["config.json"]
+    assert "caFile" not in json.loads(without)["peers"]
 
 
 def test_keys_of_models_are_files_of_the_pods() -> None:
     manifests = render(MATRIX["models"])
-    for workload in of_kind(manifests, "Deployment") + of_kind(manifests, "Job"):
-        pod = workload["spec"]["template"]["spec"]
-        volumes = {each["name"]: each.get("secret") for each in pod["volumes"]}
-        assert volumes["llm"] == {
-            "secretName": "llm-key",
-            "items": [{"key": "api-key", "path": "key"}],
-        }
-        assert volumes["embedder"] == {
-            "secretName": "embedder-key",
-            "items": [{"key": "key", "path": "key"}],
-        }
+    mounted = {
+        each["metadata"]["labels"]["app.kubernetes.io/component"]: secrets_of(each)
+        for each in of_kind(manifests, "Deployment")
+    }
+    assert mounted["classification"]["llm"] == {
+        "secretName": "llm-key",
+        "items": [{"key": "api-key", "path": "key"}],
+    }
+    assert mounted["dedup"]["embedder"] == {
+        "secretName": "embedder-key",
+        "items": [{"key": "key", "path": "key"}],
+    }
     config = json.loads(of_kind(manifests, "ConfigMap")[0]["data"]["config.json"])
     assert config["classification"]["llm"] == {
         "url": "https://llm.example/v1",
@@ -171,14 +212,6 @@ def test_keys_of_models_are_files_of_the_pods() -> None:
     assert config["dedup"]["embedder"]["keyFile"] == "/etc/winnow/secrets/embedder/key"
     without = json.loads(of_kind(render(()), "ConfigMap")[0]["data"]["config.json"])
     assert not {"classification", "dedup"} & without.keys()
-
-
-def test_a_model_has_a_name() -> None:
-    value = "classification.llm.url=http://127.0.0.1:8000/v1"
-    sets = [argument for each in (*BASE, value) for argument in ("--set", each)]
-    result = helm("template", "w", str(CHART), "--kube-version", "1.30.0", *sets)
-    assert result.returncode != 0
-    assert "classification.llm.model is required" in result.stderr
 
 
 def test_each_target_has_a_deployment_a_service_and_a_budget() -> None:
@@ -283,10 +316,29 @@ def test_a_misspelt_or_bad_value_is_refused_by_name(value: str, said: str) -> No
     assert said in result.stderr
 
 
-def test_without_a_store_the_error_says_what_is_missing() -> None:
-    result = helm("template", "w", str(CHART), "--kube-version", "1.30.0")
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (BASE[1:], "postgres.url is required"),
+        (BASE[:1], "events.url is required: amqp://"),
+        ((BASE[0], "events.url=inprocess:"), "events.url"),
+        ((*BASE, "classification.llm.url=http://x/v1"), "classification.llm.model is required"),
+        ((*BASE, "tls.caSecret.name=ca"), "tls.secretName is required with tls.caSecret"),
+        ((*BASE, "targets.collector.enabled=false"), "config.peers.collector is required"),
+    ],
+)
+def test_what_is_missing_is_told_before_a_pod_starts(values: tuple[str, ...], said: str) -> None:
+    sets = [argument for value in values for argument in ("--set", value)]
+    result = helm("template", "w", str(CHART), "--kube-version", "1.30.0", *sets)
     assert result.returncode != 0
-    assert "postgres.url is required" in result.stderr
+    assert said in result.stderr
+
+
+def test_the_helm_of_this_repository_needs_no_kube_version() -> None:
+    """tools/install.sh builds it with the version of Kubernetes that it was made for."""
+    sets = [argument for value in BASE for argument in ("--set", value)]
+    result = helm("template", "w", str(CHART), *sets)
+    assert result.returncode == 0, result.stderr
 
 
 def test_a_changed_configuration_restarts_the_pods() -> None:

@@ -30,6 +30,14 @@ import winnow
 
 TARGETS = ("collector", "dedup", "newsfeed", "classification", "polling")
 REPLICAS = 2
+# What only one target reads of the configuration, naming a file that is nowhere: the chart mounts
+# these Secrets in that target's pods alone.
+ABSENT = {"key_file": "/nonexistent/key"}
+READ_BY_ONE: dict[str, dict[str, Any]] = {
+    "collector": {"credentials": [{"name": "absent", "vendor": "newsdata", **ABSENT}]},
+    "dedup": {"embedder": {"url": "http://127.0.0.1:9/v1", "model": "e5-query", **ABSENT}},
+    "classification": {"llm": {"url": "http://127.0.0.1:9/v1", "model": "absent", **ABSENT}},
+}
 # Time for Envoy to hear of a stop, as the chart gives.
 DRAIN_DELAY = "3s"
 
@@ -66,8 +74,10 @@ class Split:
             **self._settings,
         }
         for target in TARGETS:
+            others = {name: each for name, each in READ_BY_ONE.items() if name != target}
+            config = {**self.config, **others}
             for _ in range(REPLICAS):
-                server = new_server(target, config=self.config, arguments=["--target", target])
+                server = new_server(target, config=config, arguments=["--target", target])
                 self.servers[target].append(server)
         self._migrate()
         for server in self.all():

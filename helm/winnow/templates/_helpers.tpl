@@ -48,20 +48,19 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* winnow.config.v1.Config of all pods; the target comes by flag. */}}
 {{- define "winnow.config" -}}
 {{- $missing := "postgres.url is required: postgres://USER@HOST:PORT/DATABASE" -}}
+{{- $broker := "events.url is required: amqp://USER@HOST:PORT/VHOST of a RabbitMQ, as each target is a process of its own" -}}
 {{- $config := dict
   "listen" "0.0.0.0:7400"
   "metrics" (dict "listen" "0.0.0.0:7490" "insecure" true)
   "dataDir" "/var/lib/winnow"
   "postgres" (dict "url" (required $missing .Values.postgres.url))
+  "events" (dict "url" (required $broker .Values.events.url))
   "calls" (dict "drainDelay" "5s" "drainTimeout" "20s") -}}
 {{- if .Values.postgres.passwordSecret.name -}}
 {{- $_ := set $config.postgres "passwordFile" "/etc/winnow/secrets/postgres/password" -}}
 {{- end -}}
-{{- if .Values.events.url -}}
-{{- $_ := set $config "events" (dict "url" .Values.events.url) -}}
 {{- if .Values.events.passwordSecret.name -}}
 {{- $_ := set $config.events "passwordFile" "/etc/winnow/secrets/events/password" -}}
-{{- end -}}
 {{- end -}}
 {{- if .Values.redis.url -}}
 {{- $_ := set $config "redis" (dict "url" .Values.redis.url) -}}
@@ -93,8 +92,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $_ := set $peers $name (printf "dns:///%s-%s.%s.svc:7400"
   (include "winnow.fullname" $) $name $.Release.Namespace) -}}
 {{- end -}}
+{{- if .Values.tls.caSecret.name -}}
+{{- $_ := required "tls.secretName is required with tls.caSecret: without it peers speak no TLS" .Values.tls.secretName -}}
+{{- $_ := set $peers "caFile" "/etc/winnow/secrets/peers/ca.crt" -}}
+{{- end -}}
 {{- $_ := set $config "peers" $peers -}}
-{{- mergeOverwrite $config (deepCopy .Values.config) | toPrettyJson -}}
+{{- $config = mergeOverwrite $config (deepCopy .Values.config) -}}
+{{- if pick (include "winnow.targets" . | fromYaml) "dedup" "newsfeed" -}}
+{{- $_ := required "config.peers.collector is required where targets.collector is not enabled: HOST:PORT of the one that dedup and newsfeed read items from" (get $config.peers "collector") -}}
+{{- end -}}
+{{- toPrettyJson $config -}}
 {{- end -}}
 
 {{- define "winnow.podSecurity" -}}
@@ -115,27 +122,34 @@ capabilities: {drop: [ALL]}
 {{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
 
-{{/* The Secrets that the pods read, as YAML: volume -> its Secret, and the key and the file of it;
-without a key all of it. Each is mounted at /etc/winnow/secrets/<volume>. */}}
+{{/* The Secrets that the pods of a target read, as YAML: volume -> its Secret, and the key and the
+file of it; without a key all of it. Each is mounted at /etc/winnow/secrets/<volume>. A list: (root,
+target), "migrate" being the Job, which reads the store's alone. "for" is the one target that reads
+a Secret; the others are read by every server. */}}
 {{- define "winnow.secrets" -}}
+{{- $values := (index . 0).Values -}}
+{{- $target := index . 1 -}}
 {{- $all := dict
-  "postgres" (dict "of" .Values.postgres.passwordSecret "file" "password")
-  "events" (dict "of" .Values.events.passwordSecret "file" "password")
-  "redis" (dict "of" .Values.redis.passwordSecret "file" "password")
-  "credentials" (dict "of" (dict "name" .Values.collector.credentialsSecret))
-  "embedder" (dict "of" .Values.dedup.embedder.keySecret "file" "key")
-  "llm" (dict "of" .Values.classification.llm.keySecret "file" "key")
-  "tls" (dict "of" (dict "name" .Values.tls.secretName))
-  "bearer" (dict "of" .Values.auth.bearerSecret "file" "token") -}}
+  "postgres" (dict "of" $values.postgres.passwordSecret "file" "password")
+  "events" (dict "of" $values.events.passwordSecret "file" "password")
+  "redis" (dict "of" $values.redis.passwordSecret "file" "password")
+  "credentials" (dict "of" (dict "name" $values.collector.credentialsSecret) "for" "collector")
+  "embedder" (dict "of" $values.dedup.embedder.keySecret "file" "key" "for" "dedup")
+  "llm" (dict "of" $values.classification.llm.keySecret "file" "key" "for" "classification")
+  "tls" (dict "of" (dict "name" $values.tls.secretName))
+  "peers" (dict "of" $values.tls.caSecret "file" "ca.crt")
+  "bearer" (dict "of" $values.auth.bearerSecret "file" "token") -}}
 {{- $used := dict -}}
 {{- range $volume, $secret := $all -}}
-{{- if $secret.of.name -}}
+{{- $reads := ternary (eq $volume "postgres") (eq $target (default $target $secret.for)) (eq $target "migrate") -}}
+{{- if and $secret.of.name $reads -}}
 {{- $_ := set $used $volume $secret -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $used -}}
 {{- end -}}
 
+{{/* A list: (root, target). */}}
 {{- define "winnow.volumeMounts" -}}
 - {name: config, mountPath: /etc/winnow/config.json, subPath: config.json, readOnly: true}
 - {name: tmp, mountPath: /tmp}
@@ -144,13 +158,13 @@ without a key all of it. Each is mounted at /etc/winnow/secrets/<volume>. */}}
 {{- end }}
 {{- end -}}
 
-{{/* A list: (root, name of the ConfigMap). */}}
+{{/* A list: (root, target, name of the ConfigMap). */}}
 {{- define "winnow.volumes" -}}
 - name: config
-  configMap: {name: {{ index . 1 }}}
+  configMap: {name: {{ index . 2 }}}
 - name: tmp
   emptyDir: {}
-{{- range $volume, $secret := include "winnow.secrets" (index . 0) | fromYaml }}
+{{- range $volume, $secret := include "winnow.secrets" . | fromYaml }}
 - name: {{ $volume }}
   {{- if $secret.file }}
   secret: {secretName: {{ $secret.of.name }}, items: [{key: {{ $secret.of.key }}, path: {{ $secret.file }}}]}
