@@ -8,6 +8,12 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 GRPCURL_VERSION=v1.9.1  # the last ones that Debian 12's Go 1.19 builds
 HELM_VERSION=v3.12.3
+# The Kubernetes that it is made for, which its own Makefile sets likewise: else it claims 1.20, and
+# `helm template` refuses the chart.
+HELM_FLAGS="-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 \
+-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=27 \
+-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 \
+-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=27"
 CLUSTER_HOLD=/etc/postgresql-common/createcluster.d/winnow.conf
 START_HOLD=/usr/sbin/policy-rc.d
 
@@ -132,11 +138,11 @@ install_googleapis() {
   done
 }
 
-# install_go_program <name> <version> <package>: built from source into .tools/bin.
+# install_go_program <name> <version> <package> [<linker flags>]: built from source into .tools/bin.
 install_go_program() {
-  local name="$1" version="$2" package="$3"
+  local name="$1" version="$2" package="$3" flags="${4:-}"
   local stamp="$TOOLS_DIR/bin/$name.version"
-  if [ -x "$TOOLS_DIR/bin/$name" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$version" ]; then
+  if [ -x "$TOOLS_DIR/bin/$name" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$version$flags" ]; then
     return 0
   fi
   command -v go >/dev/null || install_packages <(echo golang-go)
@@ -144,9 +150,9 @@ install_go_program() {
   mkdir -p "$TOOLS_DIR/bin"
   # -modcacherw: else Go's module cache cannot be deleted by its owner.
   GOBIN="$PWD/$TOOLS_DIR/bin" GOFLAGS="${GOFLAGS:-} -modcacherw" GO111MODULE=on CGO_ENABLED=0 \
-    retry go install -ldflags '-s -w' "$package@$version" </dev/null ||
+    retry go install -ldflags "-s -w $flags" "$package@$version" </dev/null ||
     die "go could not build $name $version"
-  echo "$version" >"$stamp"
+  echo "$version$flags" >"$stamp"
 }
 
 main() {
@@ -166,7 +172,7 @@ main() {
     install_venv tools/requirements.txt tools/requirements-test.txt
     VENV="$TOOLS_DIR/model" install_venv tools/requirements-model.txt
     install_go_program grpcurl "$GRPCURL_VERSION" github.com/fullstorydev/grpcurl/cmd/grpcurl
-    install_go_program helm "$HELM_VERSION" helm.sh/helm/v3/cmd/helm
+    install_go_program helm "$HELM_VERSION" helm.sh/helm/v3/cmd/helm "$HELM_FLAGS"
   else
     install_packages tools/packages.txt
     # A virtual environment with the packages of tests serves a build too: never shrink it.
