@@ -47,6 +47,17 @@ def test_a_patient_policy_does_not_come_to_an_end_by_arithmetic() -> None:
     assert delay is not None and delay <= policy.max_delay
 
 
+@pytest.mark.parametrize("name", ["http_proxy", "https_proxy", "grpc_proxy"])
+def test_a_proxy_of_the_web_is_not_between_client_and_server(
+    name: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in ("no_proxy", "no_grpc_proxy"):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(name, "http://127.0.0.1:1")  # where nothing listens
+    with winnow.connect(server.address, timeout=30.0, retry=winnow.NO_RETRY) as client:
+        client.collector.get_item("an-id")
+
+
 def test_a_channel_looks_for_its_server_within_a_second() -> None:
     options = dict(channel_options())
     assert options["grpc.max_reconnect_backoff_ms"] == 1000

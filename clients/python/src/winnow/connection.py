@@ -55,6 +55,9 @@ def channel_options() -> list[tuple[str, str | int]]:
         ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
         ("grpc.enable_retries", 0),  # retries are RetryPolicy's, which reads RetryInfo
         ("grpc.primary_user_agent", "winnow-python"),
+        # http_proxy is for the web: a proxy between a client and its server breaks streams, and
+        # cannot reach this machine's own addresses.
+        ("grpc.enable_http_proxy", 0),
         # A server that comes back is found as soon as the next tries come. gRPC's own backoff grows
         # to two minutes, is shared by all channels of a process to one address, and fails each call
         # meanwhile without looking.

@@ -214,7 +214,7 @@ public final class JobWorker {
         failures = 0;
       } catch (WinnowException error) {
         failures++;
-        LOG.log(System.Logger.Level.WARNING, "no jobs can be claimed now: {0}", error);
+        LOG.log(System.Logger.Level.WARNING, "no jobs can be claimed now: {0}", error.toString());
       } finally {
         room.release(free - jobs.size());
       }
@@ -355,7 +355,7 @@ public final class JobWorker {
       }
     } catch (WinnowException error) {
       // While the server is away nobody else gets the jobs either.
-      LOG.log(System.Logger.Level.WARNING, "no heartbeat now: {0}", error);
+      LOG.log(System.Logger.Level.WARNING, "no heartbeat now: {0}", error.toString());
     }
   }
 

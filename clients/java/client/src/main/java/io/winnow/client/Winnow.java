@@ -142,6 +142,7 @@ public final class Winnow implements AutoCloseable {
                   address, tls == null ? InsecureChannelCredentials.create() : tls.credentials())
               .maxInboundMessageSize(MAX_MESSAGE_BYTES)
               .disableRetry() // retries are RetryPolicy's, which reads RetryInfo
+              .proxyDetector(server -> null) // the JVM's proxies are for the web
               .userAgent("winnow-java");
       if (tls != null && tls.serverName() != null) {
         channel.overrideAuthority(tls.serverName());

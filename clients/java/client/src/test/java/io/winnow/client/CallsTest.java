@@ -26,6 +26,12 @@ import io.winnow.collector.v1.ListItemsResponse;
 import io.winnow.newsfeed.v1.DeleteCategoryRequest;
 import io.winnow.newsfeed.v1.DeleteCategoryResponse;
 import io.winnow.newsfeed.v1.NewsFeedServiceGrpc.NewsFeedServiceImplBase;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
+import java.net.SocketAddress;
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -39,6 +45,41 @@ class CallsTest {
 
   private static Winnow connect(FakeServer server) {
     return Winnow.builder(server.address()).timeout(Duration.ofSeconds(30)).build();
+  }
+
+  /** A proxy where nothing listens, for every address. */
+  private static final class DeadProxy extends ProxySelector {
+    @Override
+    public List<Proxy> select(URI uri) {
+      return List.of(new Proxy(Proxy.Type.HTTP, new InetSocketAddress("127.0.0.1", 1)));
+    }
+
+    @Override
+    public void connectFailed(URI uri, SocketAddress address, IOException failure) {}
+  }
+
+  @Test
+  void aProxyOfTheWebIsNotBetweenClientAndServer() throws Exception {
+    var service =
+        new CollectorServiceImplBase() {
+          @Override
+          public void getItem(GetItemRequest request, StreamObserver<GetItemResponse> observer) {
+            observer.onNext(GetItemResponse.newBuilder().setItem(item("found")).build());
+            observer.onCompleted();
+          }
+        };
+    ProxySelector before = ProxySelector.getDefault();
+    ProxySelector.setDefault(new DeadProxy());
+    try (var server = new FakeServer(service);
+        var winnow =
+            Winnow.builder(server.address())
+                .timeout(Duration.ofSeconds(30))
+                .retry(RetryPolicy.NONE)
+                .build()) {
+      assertEquals("found", winnow.collector().getItem("x").getTitle());
+    } finally {
+      ProxySelector.setDefault(before);
+    }
   }
 
   @Test

@@ -25,6 +25,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -235,6 +239,37 @@ class JobWorkerTest {
       assertTrue(begun.await(30, TimeUnit.SECONDS));
     }
     assertEquals("release half", nextTold());
+  }
+
+  /** What a handler of java.util.logging would print. */
+  private static final class Lines extends Handler {
+    final BlockingQueue<String> written = new LinkedBlockingQueue<>();
+
+    @Override
+    public void publish(LogRecord line) {
+      written.add(new SimpleFormatter().formatMessage(line));
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void logsWhyNothingCanBeClaimed() throws Exception {
+    Logger logger = Logger.getLogger(JobWorker.class.getName());
+    Lines lines = new Lines();
+    logger.addHandler(lines);
+    registry.away = true;
+    try (Running running =
+        new Running(lease -> new JobWorker.Complete(ByteString.copyFromUtf8("text")))) {
+      String line = lines.written.poll(30, TimeUnit.SECONDS);
+      assertTrue(line != null && line.contains("the store is away"), line);
+    } finally {
+      logger.removeHandler(lines);
+    }
   }
 
   @Test
