@@ -56,6 +56,8 @@ meet_former_run() {
   if [ "$parent" = "$run" ] && [ "$run" != 1 ]; then
     await_address "$pid" || die "a Winnow of this clone (pid $pid) does not become ready: see $LOG"
     say "x: a Winnow of this clone serves at $address already (pid $pid); showing that one"
+    [ "${#serve[@]}" -eq 0 ] ||
+      say "x: it does not hear of '${serve[*]}': end it first (Ctrl-C, or kill $pid)"
     show
     exit 0
   fi
@@ -128,12 +130,16 @@ next_things() {
   build/release/bin/winnow dedup compare 'Night ferry gets a second boat' \\
       'Second boat for the night ferry' --address $address
 
+Comments, labelled:
+  build/release/bin/winnow classify import samples/comments-ko-en.json \\
+      --video winter-greenhouse --address $address
+
 With grpcurl (tools/install.sh --test puts it into .tools/bin):
-  grpcurl -plaintext $address list
-  grpcurl -plaintext -d '{"page_size": 3}' $address \\
+  .tools/bin/grpcurl -plaintext $address list
+  .tools/bin/grpcurl -plaintext -d '{"page_size": 3}' $address \\
       winnow.newsfeed.v1.NewsFeedService/ListArticles
 
-From Python (pip install ./clients/python):
+From Python (python3 -m venv .venv && .venv/bin/pip install ./clients/python):
   import winnow
   with winnow.connect("$address") as client:
       for article in client.newsfeed.articles():
