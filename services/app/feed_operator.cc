@@ -182,7 +182,7 @@ void AddFeedOperatorCommands(CLI::App& feed, Command& chosen) {
   CLI::App* search =
       Add(feed, chosen, "search", "articles by title and snippet", searched, RunSearch);
   search->footer(
-      "Examples:\n  winnow feed search 원자력\n  winnow feed search 'solar 태양광' --json");
+      "Examples:\n  winnow feed search 태양광\n  winnow feed search 'ferry boat' --json");
   search->add_option("query", searched->query, "words, or two Korean characters or more")
       ->required();
   search->add_option("--count", searched->count, "articles")
