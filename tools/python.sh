@@ -6,9 +6,11 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 python() { "$VENV/bin/python" "$@"; }
 
-# on_sources <ruff argument>...: ruff on every Python file of ours.
+# on_sources <ruff argument>...: ruff on every Python file of ours; what pip left of an install,
+# stubs included, is none of these.
 on_sources() {
-  find clients tests tools -name '*.py' -not -path '*/target/*' -print0 |
+  find clients tests tools -name '*.py' -not -path '*/target/*' \
+    -not -path 'clients/python/build/*' -not -name '*_pb2*.py' -print0 |
     xargs -0 -r "$VENV/bin/python" -m ruff "$@"
 }
 
