@@ -65,8 +65,11 @@ class Recorder {
 // A database with an outbox, a virtual host, and a transport between them.
 class AmqpTest : public ::testing::Test {
  protected:
+  using Deliver = decltype(Consumer::deliver);
+
   AmqpTest()
-      : pool_({.name = "test", .url = NewDatabase(), .password = "", .connections = 4}, metrics_),
+      : database_url_(NewDatabase()),
+        pool_({.name = "test", .url = database_url_, .password = "", .connections = 4}, metrics_),
         broker_(test::RabbitMq::Instance()),
         url_(broker_.NewVhostUrl()) {}
 
@@ -89,18 +92,24 @@ class AmqpTest : public ::testing::Test {
 
   std::unique_ptr<AmqpTransport> NewTransport(const AmqpAddress& address, Recorder* recorder,
                                               int max_deliveries = 20) {
+    if (recorder == nullptr) return NewTransport(address, Deliver(), max_deliveries);
+    return NewTransport(
+        address,
+        [recorder](std::span<const Envelope> envelopes) { return recorder->Deliver(envelopes); },
+        max_deliveries);
+  }
+  // Without a consumer where `deliver` is empty.
+  std::unique_ptr<AmqpTransport> NewTransport(const AmqpAddress& address, Deliver deliver,
+                                              int max_deliveries) {
     AmqpOptions options{.address = address, .queue = {}, .relay = {}};
     options.queue.max_deliveries = max_deliveries;
     options.queue.first_backoff = std::chrono::milliseconds(5);
     options.queue.max_backoff = std::chrono::milliseconds(50);
     auto transport = std::make_unique<AmqpTransport>(pool_, metrics_, options);
     transport->AddProducer(kSchema);
-    if (recorder != nullptr) {
-      transport->AddConsumer({.service = "dedup",
-                              .event = kCollected,
-                              .deliver = [recorder](std::span<const Envelope> envelopes) {
-                                return recorder->Deliver(envelopes);
-                              }});
+    if (deliver) {
+      transport->AddConsumer(
+          {.service = "dedup", .event = kCollected, .deliver = std::move(deliver)});
     }
     return transport;
   }
@@ -137,6 +146,7 @@ class AmqpTest : public ::testing::Test {
     return count.ok() ? *count : -1;
   }
 
+  const std::string database_url_;
   Metrics metrics_;
   pg::Pool pool_;
   test::RabbitMq& broker_;

@@ -4,7 +4,9 @@
 #include <amqp_tcp_socket.h>
 
 #include "tests/integration/amqp_fixture.h"
+#include "tests/integration/events_slow_store.h"
 #include "tests/support/eventually.h"
+#include "tests/support/locked_table.h"
 
 namespace winnow::events {
 namespace {
@@ -79,6 +81,36 @@ TEST_F(AmqpTest, WhatAnOutageHoldsUpComesAgainUntilItWorks) {
   recorder.Answer("a0", OkStatus());
   EXPECT_TRUE(Eventually([&] { return recorder.done() == 1; }));
   EXPECT_EQ(Waiting(DeadQueueName(kCollectedQueue)), 0);
+}
+
+TEST_F(AmqpTest, ALockOfAnyLengthMakesNoDeadLetter) {
+  SlowStore store(pool_);
+  test::LockedTable lock(database_url_, "public.kept");
+  auto transport = NewTransport(
+      address(), [&](auto envelopes) { return store.Deliver(envelopes); }, 3);
+  Append("a", 3);
+  ASSERT_TRUE(transport->Start().ok());
+  ASSERT_TRUE(Eventually([&] { return store.timeouts() > 12; })) << store.tries();
+  store.BePatient();
+  lock.Release();
+  EXPECT_TRUE(Eventually([&] { return store.kept() == 3; })) << store.kept();
+  EXPECT_EQ(Waiting(DeadQueueName(kCollectedQueue)), 0);
+}
+
+TEST_F(AmqpTest, WhatTimesOutAlwaysIsADeadLetterOnceOthersAreDone) {
+  Recorder recorder;
+  recorder.Answer("p0", DeadlineExceeded("slow"));
+  auto transport = NewTransport(address(), &recorder, 3);
+  Append("p", 1);
+  ASSERT_TRUE(transport->Start().ok());
+  ASSERT_TRUE(Eventually([&] { return recorder.deliveries("p0") > 10; }));
+  EXPECT_EQ(Waiting(DeadQueueName(kCollectedQueue)), 0);
+  int rounds = 0;
+  EXPECT_TRUE(Eventually([&] {
+    Append("a" + std::to_string(rounds++), 1);
+    return Waiting(DeadQueueName(kCollectedQueue)) == 1;
+  }));
+  EXPECT_TRUE(Eventually([&] { return recorder.done() == static_cast<size_t>(rounds); }));
 }
 
 TEST_F(AmqpTest, APayloadOfGarbageOrOfANewerSchemaIsADeadLetter) {

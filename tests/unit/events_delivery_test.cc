@@ -42,7 +42,7 @@ TEST(Verdict, WhatMayGoAwayComesAgainAndTheRestIsDead) {
   EXPECT_EQ(VerdictOf(Overloaded("x", std::chrono::seconds(1))), Verdict::kRetryLater);
   EXPECT_EQ(VerdictOf(Status(StatusCode::kCancelled, "x")), Verdict::kRetryLater);
   EXPECT_EQ(VerdictOf(Aborted(Reason::kWriteConflict, "x")), Verdict::kRetry);
-  EXPECT_EQ(VerdictOf(DeadlineExceeded("x")), Verdict::kRetry);
+  EXPECT_EQ(VerdictOf(DeadlineExceeded("x")), Verdict::kTimedOut);
   EXPECT_EQ(VerdictOf(Internal("x")), Verdict::kRetry);
   EXPECT_EQ(VerdictOf(Status(StatusCode::kPermissionDenied, "x")), Verdict::kRetry);
   for (const Status& status : {InvalidField("f", "x"), NotFound("item", "1"),

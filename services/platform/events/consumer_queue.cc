@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <utility>
 
 #include "services/platform/events/dead_letters.h"
 #include "services/platform/log.h"
@@ -35,7 +36,7 @@ ConsumerQueue::ConsumerQueue(Consumer consumer, const QueueOptions& options, Met
       dead_(CounterOf(metrics, consumer_, "dead", "Events that became dead letters.")),
       held_gauge_(metrics.GetGauge(
           "winnow_events_held",
-          "1 while a consumer cannot take its events for want of what it needs: a peer, the store.",
+          "1 while a consumer cannot take its events: what it needs is away or too slow.",
           {{"service", consumer_.service}, {"event", consumer_.event}})),
       random_(std::random_device{}()) {}
 
@@ -101,7 +102,7 @@ std::vector<Delivery> ConsumerQueue::TakeBatch() {
   while (!stopping_) {
     for (const auto now = steady_clock::now(); !waiting_.empty();) {
       if (waiting_.begin()->first > now) break;
-      ready_.push_front(std::move(waiting_.extract(waiting_.begin()).mapped()));
+      ready_.push_back(std::move(waiting_.extract(waiting_.begin()).mapped()));
     }
     if (!ready_.empty()) break;
     if (waiting_.empty()) {
@@ -141,16 +142,24 @@ std::vector<Status> ConsumerQueue::Deliver(std::span<const Envelope> envelopes, 
   return std::vector<Status>(envelopes.size(), Internal("the consumer failed with an exception"));
 }
 
+// Whether a try is held against the event. One that timed out comes again alone.
+bool ConsumerQueue::Counts(Delivery& delivery, Verdict verdict) const {
+  if (verdict != Verdict::kTimedOut) return verdict == Verdict::kRetry;
+  const bool others_were_done = std::exchange(delivery.done_before, done_) < done_;
+  return std::exchange(delivery.alone, true) && others_were_done;
+}
+
 // Whether the event is to come again, and if so prepares it for that.
 bool ConsumerQueue::Again(Delivery& delivery, const Status& status, bool threw) {
   if (threw && !delivery.alone) {
     delivery.alone = true;
+    delivery.done_before = done_;
     return true;
   }
   const Verdict verdict = VerdictOf(status);
-  if (verdict == Verdict::kRetry) ++delivery.tries;
-  return verdict == Verdict::kRetryLater ||
-         (verdict == Verdict::kRetry && delivery.tries < options_.max_deliveries);
+  if (verdict == Verdict::kDead) return false;
+  if (Counts(delivery, verdict)) ++delivery.tries;
+  return delivery.tries < options_.max_deliveries;
 }
 
 DeadLetter ConsumerQueue::Bury(const Delivery& delivery, const Status& status) {
@@ -172,6 +181,7 @@ void ConsumerQueue::Settle(std::vector<Delivery> batch, const std::vector<Status
     ++delivery.deliveries;
     if (statuses[i].ok()) {
       delivered_.Increment();
+      ++done_;
       endings[delivery.origin].push_back({delivery.ticket, std::nullopt});
     } else if (Again(delivery, statuses[i], threw)) {
       delivery.asked = RetryAfterOf(statuses[i]).value_or(std::chrono::milliseconds(0));
@@ -188,7 +198,8 @@ void ConsumerQueue::Settle(std::vector<Delivery> batch, const std::vector<Status
 // Once when it begins and once when it ends, however many events wait meanwhile.
 void ConsumerQueue::TellWhetherHeld(const std::vector<Status>& statuses) {
   const auto away = std::find_if(statuses.begin(), statuses.end(), [](const Status& status) {
-    return VerdictOf(status) == Verdict::kRetryLater;
+    const Verdict verdict = VerdictOf(status);
+    return verdict == Verdict::kRetryLater || verdict == Verdict::kTimedOut;
   });
   const bool held = away != statuses.end();
   if (held == held_) return;

@@ -50,7 +50,8 @@ struct Delivery {
   uint64_t ticket = 0;  // names it to its origin
   int deliveries = 0;
   int tries = 0;                       // deliveries that count against max_deliveries
-  bool alone = false;                  // a batch with it threw
+  bool alone = false;                  // to be: a batch with it threw or timed out
+  uint64_t done_before = 0;            // what the queue had done when that happened last
   std::chrono::milliseconds asked{0};  // to wait before the next try, by whoever refused it
 };
 
@@ -63,8 +64,8 @@ struct QueueOptions {
 };
 
 // What one consumer has still to take: delivers in batches on a thread of its own. Those that are
-// to come again wait aside, so that they hold nobody up. As long as what its origins have in
-// flight.
+// to come again wait aside and then at the end of the queue, so that they hold nobody up. As long
+// as what its origins have in flight.
 class ConsumerQueue {
  public:
   ConsumerQueue(Consumer consumer, const QueueOptions& options, Metrics& metrics);
@@ -92,6 +93,7 @@ class ConsumerQueue {
   std::vector<Status> Deliver(std::span<const Envelope> envelopes, bool& threw);
   void Settle(std::vector<Delivery> batch, const std::vector<Status>& statuses, bool threw);
   bool Again(Delivery& delivery, const Status& status, bool threw);
+  bool Counts(Delivery& delivery, Verdict verdict) const;
   DeadLetter Bury(const Delivery& delivery, const Status& status);
   void WaitAside(std::vector<Delivery> again);
   std::chrono::milliseconds Backoff(const Delivery& delivery);
@@ -104,6 +106,7 @@ class ConsumerQueue {
   Counter& dead_;
   Gauge& held_gauge_;
   bool held_ = false;  // of the thread: the consumer cannot now
+  uint64_t done_ = 0;  // of the thread: events that the consumer has done
   std::minstd_rand random_;
 
   mutable std::mutex mutex_;  // guards what follows

@@ -30,9 +30,10 @@ Verdict VerdictOf(const Status& status) {
     case StatusCode::kResourceExhausted:
     case StatusCode::kCancelled:  // a stop, here or there: the event itself was not judged
       return Verdict::kRetryLater;
+    case StatusCode::kDeadlineExceeded:
+      return Verdict::kTimedOut;
     // A defect or a refusal of today may be mended before the tries run out; a bad payload is not.
     case StatusCode::kAborted:
-    case StatusCode::kDeadlineExceeded:
     case StatusCode::kInternal:
     case StatusCode::kUnknown:
     case StatusCode::kUnimplemented:

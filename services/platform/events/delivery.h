@@ -18,10 +18,9 @@ struct Consumer {
   std::string service;  // "dedup"
   std::string event;    // full message name: "winnow.events.v1.ItemCollected"
   // Takes 1 to `max_batch` envelopes at once and answers one status each, in order: OK is done,
-  // UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED come again later with backoff,
-  // anything else is dead letter at once. Must be idempotent. One call at a time per consumer and
-  // process. An exception brings the batch's events again one by one, and one that throws alone is
-  // dead letter.
+  // others come again with backoff or are dead letters, as VerdictOf says. Must be idempotent. One
+  // call at a time per consumer and process. An exception or DEADLINE_EXCEEDED brings the batch's
+  // events again one by one.
   std::function<std::vector<Status>(std::span<const Envelope>)> deliver;
   int max_batch = 500;
 };
@@ -37,6 +36,9 @@ enum class Verdict {
   kRetry,       // counts against max_deliveries
   kRetryLater,  // the consumer cannot now (UNAVAILABLE, RESOURCE_EXHAUSTED): not the event's fault,
                 // so an outage of any length makes no dead letters
+  kTimedOut,    // something is slow (DEADLINE_EXCEEDED), the event or what its consumer needs:
+                // counts only where it was delivered alone and, since its last try, others of its
+                // queue were done
   kDead,
 };
 Verdict VerdictOf(const Status& status);
