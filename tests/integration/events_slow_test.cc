@@ -56,7 +56,7 @@ TEST_F(SlowEvents, OneThatTimesOutAlwaysIsDeadLetterOnceOthersAreDone) {
     return Count("one.dead_letters") == 2;
   }));
   EXPECT_TRUE(AwaitEmpty());
-  EXPECT_EQ(Count("one.dead_letters WHERE reason LIKE 'DEADLINE_EXCEEDED: slow%'"), 2);
+  EXPECT_EQ(Count("one.dead_letters WHERE reason = 'DEADLINE_EXCEEDED: slow'"), 2);
   EXPECT_EQ(recorder.items(), static_cast<size_t>(healthy) + 2);
 }
 
@@ -94,6 +94,18 @@ TEST_F(SlowEvents, SomeThatTimeOutAlwaysHoldNobodyUp) {
   EXPECT_TRUE(AwaitEmpty());
   EXPECT_EQ(done, 200);
   EXPECT_EQ(Count("one.dead_letters"), 3);
+}
+
+TEST_F(SlowEvents, ReasonsAreACodeAndAMessage) {
+  Recorder recorder;
+  recorder.Answer("bad", {InvalidField("item_id", "is no UUID")});
+  recorder.Answer("lost", {NotFound("item", "lost")});
+  Start(recorder.AsConsumer("dedup", kCollected));
+  Write({Collected("bad"), Collected("lost")});
+  ASSERT_TRUE(AwaitEmpty());
+  EXPECT_EQ(Query("SELECT string_agg(reason, ' | ' ORDER BY reason) FROM one.dead_letters"),
+            "INVALID_ARGUMENT: item_id: is no UUID | " +
+                ("NOT_FOUND: " + Message(NotFound("item", "lost"))));
 }
 
 }  // namespace

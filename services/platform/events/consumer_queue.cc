@@ -20,7 +20,9 @@ Counter& CounterOf(Metrics& metrics, const Consumer& consumer, const char* what,
 
 // What operators are shown: as with calls, driver text and the like stay in the log.
 std::string ReasonOfDeath(const Status& status) {
-  if (status.code() != StatusCode::kInternal) return KeptReason(status.ToString());
+  if (status.code() != StatusCode::kInternal) {
+    return KeptReason(absl::StatusCodeToString(status.code()) + ": " + Message(status));
+  }
   log::Error("consumer failed", {{"error", Message(status)}});
   return "INTERNAL: the consumer failed; its log says why";
 }
