@@ -61,11 +61,13 @@ class FakeServer {
   FakeServer(const FakeServer&) = delete;
   FakeServer& operator=(const FakeServer&) = delete;
   const Address& address() const { return address_; }
+  int taken() const { return static_cast<int>(taken_count_); }
 
  private:
   void Serve() {
     for (int fd = 0; (fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
       taken_.push_back(fd);
+      ++taken_count_;
       static_cast<void>(::send(fd, greeting_.data(), greeting_.size(), MSG_NOSIGNAL));
     }
   }
@@ -74,6 +76,7 @@ class FakeServer {
   int listener_ = -1;
   Address address_;
   std::vector<int> taken_;
+  std::atomic<int> taken_count_ = 0;
   std::thread thread_;
 };
 
@@ -123,6 +126,18 @@ TEST(RedisOutage, OneThatNeverAnswersIsAway) {
   options.connect_timeout = milliseconds(100);
   Client client(options, metrics);
   ExpectRefusedAtOnce(client, 100);
+}
+
+TEST(RedisOutage, OneThatNeverAnswersHoldsNoEndUp) {
+  FakeServer silent("");
+  Metrics metrics;
+  PoolOptions options = Quick(silent.address());
+  options.connect_timeout = std::chrono::minutes(20);
+  auto client = std::make_unique<Client>(options, metrics);
+  std::thread caller([&] { EXPECT_FALSE(client->Run(Late(), {"GET", "k"}).ok()); });
+  EXPECT_TRUE(Eventually([&] { return silent.taken() == 1; }));
+  caller.join();
+  client.reset();
 }
 
 TEST(RedisOutage, AStallCostsOneDeadlineInAll) {

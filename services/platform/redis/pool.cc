@@ -4,6 +4,7 @@
 
 #include "services/platform/log.h"
 #include "services/platform/redis/errors.h"
+#include "services/platform/unless_stopped.h"
 
 namespace winnow::redis {
 namespace {
@@ -33,6 +34,7 @@ Pool::~Pool() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  stop_.request_stop();
   idle_changed_.notify_all();
   work_changed_.notify_all();
   maintainer_.join();
@@ -118,8 +120,16 @@ void Pool::MaintainLoop() {
 
 void Pool::Connect(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
-  StatusOr<std::unique_ptr<Connection>> made =
-      Connection::Open(options_.address, steady_clock::now() + options_.connect_timeout);
+  // The resolver has no limit but its own, and cannot be called off.
+  auto opened = UnlessStopped(stop_.get_token(), Deadline::max(),
+                              [address = options_.address, time = options_.connect_timeout] {
+                                return Connection::Open(address, steady_clock::now() + time);
+                              });
+  if (!opened) {
+    lock.lock();
+    return;
+  }
+  StatusOr<std::unique_ptr<Connection>> made = *std::move(opened);
   (made.ok() ? connects_ : failed_connects_).Increment();
   lock.lock();
   if (!made.ok()) {

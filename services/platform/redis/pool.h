@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -47,6 +48,7 @@ class Pool {
   void Connect(std::unique_lock<std::mutex>& lock);
 
   const PoolOptions options_;
+  std::stop_source stop_;
   Counter& connects_;
   Counter& failed_connects_;
   mutable std::mutex mutex_;

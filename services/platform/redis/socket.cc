@@ -41,7 +41,8 @@ struct AddressesFree {
 };
 using Addresses = std::unique_ptr<addrinfo, AddressesFree>;
 
-// Asks the resolver, whose own limit is the only one: the pool's thread waits for it, no caller.
+// Asks the resolver, whose own limit is the only one: no caller waits for it, nor does the pool's
+// end.
 StatusOr<Addresses> Resolve(const Address& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
