@@ -19,7 +19,6 @@ class AmqpDeadLettersTest : public AmqpTest {
 
   void Start(int max_deliveries = 3) {
     transport_ = NewTransport(address(), &recorder_, max_deliveries);
-    handlers_.emplace(transport_->dead_letters(), metrics_);
     ASSERT_TRUE(transport_->Start().ok());
   }
   StatusOr<v1::ListDeadLettersResponse> Page(const v1::ListDeadLettersRequest& request = {}) {
@@ -41,7 +40,8 @@ class AmqpDeadLettersTest : public AmqpTest {
 
   Recorder recorder_;
   std::unique_ptr<AmqpTransport> transport_;
-  std::optional<DeadLetterHandlers> handlers_;
+  AmqpDeadLetters dead_letters_{address()};  // not the transport's, which end with it
+  std::optional<DeadLetterHandlers> handlers_{std::in_place, dead_letters_, metrics_};
 };
 
 TEST_F(AmqpDeadLettersTest, AreListedWithReasonAttemptsAndTimesAsOftenAsAsked) {
@@ -197,8 +197,16 @@ TEST_F(AmqpDeadLettersTest, WhatTheBrokerGivesUpByItselfIsTold) {
   EXPECT_GT(page->dead_letters(0).dead_time().seconds(), 1'700'000'000);
 }
 
+TEST_F(AmqpDeadLettersTest, OfATransportEndWithIt) {
+  Start();
+  const auto list = [&] { return transport_->dead_letters().List(Soon(), {}, std::nullopt, 1); };
+  EXPECT_TRUE(list().ok()) << list().status();
+  transport_->Stop(Soon());
+  EXPECT_EQ(list().status().code(), StatusCode::kUnavailable) << list().status();
+}
+
 TEST(AmqpDeadLetters, ABrokerThatIsAwayIsTold) {
-  AmqpDeadLetters away(AmqpAddress{.host = "127.0.0.1", .port = 1, .ca_file = ""});
+  AmqpDeadLetters away(ParseAmqpUrl("amqp://127.0.0.1:1").value());
   Metrics metrics;
   DeadLetterHandlers handlers(away, metrics);
   const auto call = rpc::BackgroundCall(std::chrono::seconds(60));

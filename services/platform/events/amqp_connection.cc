@@ -3,13 +3,17 @@
 #include <amqp.h>
 #include <amqp_ssl_socket.h>
 #include <amqp_tcp_socket.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "services/platform/events/amqp_headers.h"
 #include "services/platform/events/amqp_topology.h"
+#include "services/platform/unless_stopped.h"
 
 namespace winnow::events {
 namespace {
@@ -17,9 +21,6 @@ namespace {
 constexpr amqp_channel_t kChannel = 1;
 constexpr int kHeartbeatSeconds = 30;
 constexpr int kMaxFrameBytes = 131'072;
-constexpr timeval kConnectTime{5, 0};
-constexpr timeval kRpcTime{15, 0};
-constexpr timeval kCloseTime{2, 0};
 constexpr char kConsumerTag[] = "winnow";  // one consumer a channel
 constexpr char kSystemAuthorities[] = "/etc/ssl/certs/ca-certificates.crt";
 
@@ -27,6 +28,11 @@ using amqp::Entry;
 using amqp::Table;
 using amqp::ToBytes;
 using amqp::ToString;
+
+timeval ToTimeval(std::chrono::milliseconds time) {
+  return {static_cast<time_t>(time.count() / 1000),
+          static_cast<suseconds_t>(time.count() % 1000 * 1000)};
+}
 
 Status Away(std::string what) {
   return Unavailable(Reason::kBrokerUnavailable, std::move(what), std::chrono::seconds(1));
@@ -98,27 +104,56 @@ Status LogIn(amqp_connection_state_t connection, const AmqpAddress& address) {
 }  // namespace
 
 struct AmqpConnection::State {
-  amqp_connection_state_t connection = amqp_new_connection();
-  ~State() { amqp_destroy_connection(connection); }  // closes the socket, says no goodbye
+  explicit State(const AmqpTimes& t) : times(t) {}
+  ~State() {
+    cut.reset();                          // first: it uses the socket
+    amqp_destroy_connection(connection);  // closes the socket, says no goodbye
+  }
+  void OnConnected(const std::stop_token& stop);
+  void Shutdown() const { ::shutdown(amqp_get_sockfd(connection), SHUT_RDWR); }
   Status LastReply(const std::string& doing) {
     return ToStatus(amqp_get_rpc_reply(connection), doing);
   }
   StatusOr<Heard> OnMethod(const amqp_method_t& method);
   StatusOr<Message> ReadMessage(uint64_t tag);
+
+  const AmqpTimes times;
+  amqp_connection_state_t connection = amqp_new_connection();
+  std::optional<std::stop_callback<std::function<void()>>> cut;
 };
+
+void AmqpConnection::State::OnConnected(const std::stop_token& stop) {
+  const auto send_ms = static_cast<unsigned int>(times.send.count());
+  ::setsockopt(amqp_get_sockfd(connection), IPPROTO_TCP, TCP_USER_TIMEOUT, &send_ms,
+               sizeof(send_ms));
+  cut.emplace(stop, [this] { Shutdown(); });
+}
 
 AmqpConnection::AmqpConnection(std::unique_ptr<State> state) : state_(std::move(state)) {}
 AmqpConnection::~AmqpConnection() = default;
 
-StatusOr<std::unique_ptr<AmqpConnection>> AmqpConnection::Open(const AmqpAddress& address) {
-  auto state = std::make_unique<State>();
+// The resolver and the library's connecting cannot be called off.
+StatusOr<std::unique_ptr<AmqpConnection>> AmqpConnection::Open(const AmqpAddress& address,
+                                                               const std::stop_token& stop,
+                                                               Deadline deadline) {
+  auto made = UnlessStopped(stop, deadline, [address, stop] { return Connect(address, stop); });
+  if (!made) return Away("no connection to " + address.ToString() + " was made in time");
+  return *std::move(made);
+}
+
+StatusOr<std::unique_ptr<AmqpConnection>> AmqpConnection::Connect(const AmqpAddress& address,
+                                                                  const std::stop_token& stop) {
+  auto state = std::make_unique<State>(address.times);
+  const timeval connect_time = ToTimeval(address.times.connect);
+  const timeval answer_time = ToTimeval(address.times.answer);
   const std::string doing = "connect to " + address.ToString();
   amqp_socket_t* socket = NewSocket(state->connection, address);
   if (socket == nullptr) return Away("cannot " + doing + ": its authorities cannot be read");
-  amqp_set_handshake_timeout(state->connection, &kRpcTime);
-  amqp_set_rpc_timeout(state->connection, &kRpcTime);
+  amqp_set_handshake_timeout(state->connection, &answer_time);
+  amqp_set_rpc_timeout(state->connection, &answer_time);
   WINNOW_RETURN_IF_ERROR(ToStatus(
-      amqp_socket_open_noblock(socket, address.host.c_str(), address.port, &kConnectTime), doing));
+      amqp_socket_open_noblock(socket, address.host.c_str(), address.port, &connect_time), doing));
+  state->OnConnected(stop);
   WINNOW_RETURN_IF_ERROR(LogIn(state->connection, address));
   amqp_channel_open(state->connection, kChannel);
   WINNOW_RETURN_IF_ERROR(state->LastReply("open a channel"));
@@ -167,8 +202,7 @@ Status AmqpConnection::DeclareTopology() {
 
 StatusOr<AmqpConnection::Heard> AmqpConnection::Hear(std::chrono::milliseconds timeout) {
   amqp_maybe_release_buffers(state_->connection);
-  const timeval wait{static_cast<time_t>(timeout.count() / 1000),
-                     static_cast<suseconds_t>(timeout.count() % 1000 * 1000)};
+  const timeval wait = ToTimeval(timeout);
   amqp_frame_t frame{};
   const int code = amqp_simple_wait_frame_noblock(state_->connection, &frame, &wait);
   if (code == AMQP_STATUS_TIMEOUT) return Heard(Quiet{});
@@ -279,11 +313,12 @@ StatusOr<int64_t> AmqpConnection::CountMessages(const std::string& queue) {
 }
 
 void AmqpConnection::Close() {
-  amqp_set_rpc_timeout(state_->connection, &kCloseTime);
+  const timeval goodbye = ToTimeval(state_->times.goodbye);
+  amqp_set_rpc_timeout(state_->connection, &goodbye);
   amqp_connection_close(state_->connection, AMQP_REPLY_SUCCESS);  // best effort: it ends either way
 }
 
-void AmqpConnection::Shutdown() { ::shutdown(amqp_get_sockfd(state_->connection), SHUT_RDWR); }
+void AmqpConnection::Shutdown() { state_->Shutdown(); }
 
 std::string AmqpAddress::ToString() const {
   return (tls ? "amqps://" : "amqp://") + user + "@" + host + ":" + std::to_string(port) +
@@ -298,7 +333,8 @@ StatusOr<AmqpAddress> ParseAmqpUrl(const std::string& url) {
                         "is no broker URL: write amqp://USER@HOST:PORT/VHOST, with special "
                         "characters percent-encoded");
   }
-  return AmqpAddress{info.host, info.port, info.user, info.password, info.vhost, info.ssl != 0, ""};
+  return AmqpAddress{info.host,  info.port,     info.user, info.password,
+                     info.vhost, info.ssl != 0, "",        {}};
 }
 
 }  // namespace winnow::events

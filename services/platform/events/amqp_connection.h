@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,6 +13,16 @@
 #include "services/platform/status.h"
 
 namespace winnow::events {
+
+// How long a broker may take, at most.
+struct AmqpTimes {
+  std::chrono::milliseconds connect{5'000};  // with the TLS handshake
+  std::chrono::milliseconds answer{15'000};  // to a question, and to each of a login
+  // To take what was sent. A peer that vanished says nothing of it, and one in trouble may leave
+  // off reading: either way the connection is lost then.
+  std::chrono::milliseconds send{30'000};
+  std::chrono::milliseconds goodbye{2'000};
+};
 
 // A broker's address: amqp://USER@HOST:PORT/VHOST, or amqps://.
 struct AmqpAddress {
@@ -22,6 +33,7 @@ struct AmqpAddress {
   std::string vhost = "/";
   bool tls = false;
   std::string ca_file;  // for TLS; empty: the system's authorities
+  AmqpTimes times{};
 
   // Without the password: for messages.
   std::string ToString() const;
@@ -37,12 +49,15 @@ struct DeadHeaders {
   Time time{};  // to the second
 };
 
-// One connection with one channel, for one thread (Shutdown excepted). Any error but a refused
-// declaration leaves it useless: open another. Errors are UNAVAILABLE (BROKER_UNAVAILABLE).
+// One connection with one channel, for one thread. Any error but a refused declaration leaves it
+// useless: open another. Errors are UNAVAILABLE (BROKER_UNAVAILABLE).
 class AmqpConnection {
  public:
-  // Connects, logs in and declares the whole topology.
-  static StatusOr<std::unique_ptr<AmqpConnection>> Open(const AmqpAddress& address);
+  // Connects, logs in and declares the whole topology, by `deadline`. Once `stop` is requested,
+  // whatever waits ends with an error, here and as long as the connection lives.
+  static StatusOr<std::unique_ptr<AmqpConnection>> Open(const AmqpAddress& address,
+                                                        const std::stop_token& stop = {},
+                                                        Deadline deadline = Deadline::max());
   ~AmqpConnection();
   AmqpConnection(const AmqpConnection&) = delete;
   AmqpConnection& operator=(const AmqpConnection&) = delete;
@@ -72,7 +87,8 @@ class AmqpConnection {
 
   // Makes the broker confirm publications: tags count from 1.
   Status SelectConfirms();
-  // Persistent and mandatory. `dead`: makes it a dead letter.
+  // Persistent; and mandatory, except an event that no queue of ours takes. `dead`: makes it a dead
+  // letter.
   Status Publish(std::string_view exchange, std::string_view key, std::string_view message_id,
                  std::string_view body, const DeadHeaders* dead = nullptr);
 
@@ -85,14 +101,16 @@ class AmqpConnection {
   Status Ack(uint64_t tag);
   StatusOr<int64_t> CountMessages(const std::string& queue);
 
-  // Says goodbye, so that the broker has all that was sent before; waits at most 2 s.
+  // Says goodbye, so that the broker has all that was sent before; waits at most `times.goodbye`.
   void Close();
-  // From any thread: makes what waits end with an error.
+  // Makes what waits end with an error.
   void Shutdown();
 
  private:
   struct State;
   explicit AmqpConnection(std::unique_ptr<State> state);
+  static StatusOr<std::unique_ptr<AmqpConnection>> Connect(const AmqpAddress& address,
+                                                           const std::stop_token& stop);
   Status DeclareTopology();
   std::unique_ptr<State> state_;
 };

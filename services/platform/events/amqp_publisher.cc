@@ -54,12 +54,7 @@ void AmqpPublisher::Start() {
 }
 
 void AmqpPublisher::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    if (connection_ != nullptr) connection_->Shutdown();
-  }
-  changed_.notify_all();
+  stop_.request_stop();  // which ends what waits for the broker, too
   if (thread_.joinable()) thread_.join();
 }
 
@@ -100,8 +95,8 @@ void AmqpPublisher::SetHealth(Status status) {
 // False when stopping.
 bool AmqpPublisher::Pause(milliseconds longest) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, longest, [this] { return stopping_; });
-  return !stopping_;
+  changed_.wait_for(lock, stop_.get_token(), longest, [] { return false; });
+  return !stop_.stop_requested();
 }
 
 void AmqpPublisher::Run() {
@@ -124,15 +119,12 @@ void AmqpPublisher::Run() {
 
 Status AmqpPublisher::Connect() {
   reconnects_.Increment();
-  WINNOW_ASSIGN_OR_RETURN(auto connection, AmqpConnection::Open(address_));
-  WINNOW_RETURN_IF_ERROR(connection->SelectConfirms());
+  WINNOW_ASSIGN_OR_RETURN(connection_, AmqpConnection::Open(address_, stop_.get_token()));
+  WINNOW_RETURN_IF_ERROR(connection_->SelectConfirms());
   next_tag_ = 1;
   blocked_ = false;
   blocked_gauge_.Set(0);
   SetHealth(OkStatus());
-  const std::lock_guard lock(mutex_);
-  if (stopping_) return Connecting();
-  connection_ = std::move(connection);
   return OkStatus();
 }
 
@@ -144,11 +136,11 @@ Status AmqpPublisher::PublishReady() {
     std::unique_lock lock(mutex_);
     if (unconfirmed_.empty()) {
       const auto wait = refused_lately_ ? kRefusedPause : kIdleTime;
-      changed_.wait_for(lock, wait,
-                        [&] { return stopping_ || (!refused_lately_ && !ready_.empty()); });
+      changed_.wait_for(lock, stop_.get_token(), wait,
+                        [&] { return !refused_lately_ && !ready_.empty(); });
       refused_lately_ = false;
     }
-    if (stopping_) return Connecting();
+    if (stop_.stop_requested()) return Connecting();
     while (!ready_.empty() && unconfirmed_.size() + rows.size() < kMaxUnconfirmed) {
       rows.push_back(std::move(ready_.front()));
       ready_.pop_front();
@@ -248,12 +240,12 @@ void AmqpPublisher::Settle(std::map<uint64_t, Row>::iterator first,
 
 // The connection is lost: what it has not confirmed is to be published again.
 void AmqpPublisher::TakeBack() {
+  connection_.reset();
   const std::lock_guard lock(mutex_);
   for (auto it = unconfirmed_.rbegin(); it != unconfirmed_.rend(); ++it) {
     ready_.push_front(std::move(it->second));
   }
   unconfirmed_.clear();
-  connection_.reset();
 }
 
 }  // namespace winnow::events

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +27,7 @@ class AmqpPublisher {
   ~AmqpPublisher();  // stops
 
   void Start();
+  // At once, whatever the broker does.
   void Stop();
   // Rows of a relay, which bounds how many there are.
   void Push(Relay& relay, std::vector<OutboxRow> rows);
@@ -60,7 +62,10 @@ class AmqpPublisher {
   Gauge& blocked_gauge_;
   std::vector<std::pair<std::string, Gauge*>> dead_letters_;  // by queue
 
+  std::stop_source stop_;
+
   // Of the thread.
+  std::unique_ptr<AmqpConnection> connection_;
   std::map<uint64_t, Row> unconfirmed_;  // by tag
   uint64_t next_tag_ = 1;
   bool blocked_ = false;
@@ -69,12 +74,10 @@ class AmqpPublisher {
   Deadline next_measure_{};
 
   mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::unique_ptr<AmqpConnection> connection_;  // made and ended by the thread
+  std::condition_variable_any changed_;
   std::deque<Row> ready_;
   size_t in_flight_ = 0;  // ready or unconfirmed
   Status health_;
-  bool stopping_ = false;
   std::thread thread_;
 };
 

@@ -13,12 +13,14 @@ namespace winnow::events {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kMaxPause{5'000};
 // Between looks at what the consumer has done; also the longest that an answer waits.
 constexpr milliseconds kHearTime{5};
 constexpr milliseconds kBurialTime{2'000};  // for the last dead letters of a stop
+constexpr milliseconds kLeastStopTime{200};
 
 Status Connecting() {
   return Unavailable(Reason::kBrokerUnavailable, "not connected to the broker yet",
@@ -66,20 +68,31 @@ AmqpSubscriber::AmqpSubscriber(AmqpAddress address, Consumer consumer, const Que
       queue_(std::move(consumer), options, metrics),
       health_(Connecting()) {}
 
-AmqpSubscriber::~AmqpSubscriber() { Stop(); }
+AmqpSubscriber::~AmqpSubscriber() { Stop(steady_clock::now()); }
 
 void AmqpSubscriber::Start() {
   queue_.Start();
-  thread_ = std::thread([this] { Run(); });
+  ended_ = false;
+  thread_ = std::thread([this] {
+    Run();
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  });
 }
 
-void AmqpSubscriber::Stop() {
+void AmqpSubscriber::Stop(Deadline deadline) {
   queue_.Stop();  // first: its last answers are still sent
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    changed_.notify_all();
+    // Who is not connected has nothing to say.
+    const bool talks = connection_ != nullptr;
+    changed_.wait_until(lock, std::max(deadline, steady_clock::now() + kLeastStopTime),
+                        [&] { return ended_ || !talks; });
   }
-  changed_.notify_all();
+  cut_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -127,21 +140,26 @@ void AmqpSubscriber::Run() {
 
 Status AmqpSubscriber::Connect() {
   reconnects_.Increment();
-  WINNOW_ASSIGN_OR_RETURN(connection_, AmqpConnection::Open(address_));
-  WINNOW_RETURN_IF_ERROR(connection_->SelectConfirms());
-  WINNOW_RETURN_IF_ERROR(connection_->Consume(queue_name_, prefetch_));
+  WINNOW_ASSIGN_OR_RETURN(auto connection, AmqpConnection::Open(address_, cut_.get_token()));
+  WINNOW_RETURN_IF_ERROR(connection->SelectConfirms());
+  WINNOW_RETURN_IF_ERROR(connection->Consume(queue_name_, prefetch_));
   inbox_ = std::make_shared<Inbox>();
   held_.clear();
   burials_.clear();
   last_publication_ = 0;
   SetHealth(OkStatus());
+  const std::lock_guard lock(mutex_);
+  connection_ = std::move(connection);
   return OkStatus();
 }
 
 // What was in flight comes again over the next connection; delivered from here too, it would come
 // twice each time.
 void AmqpSubscriber::Disconnect() {
-  connection_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    connection_.reset();
+  }
   if (inbox_ == nullptr) return;
   inbox_->Lose();  // first: what is being delivered now does not come back to the queue either
   queue_.Forget(*inbox_);
@@ -227,8 +245,8 @@ Status AmqpSubscriber::OnConfirmed(const AmqpConnection::Confirmed& confirmed) {
 
 // Stopping: what is not confirmed in time is delivered again, to another.
 Status AmqpSubscriber::FinishBurials() {
-  const auto deadline = std::chrono::steady_clock::now() + kBurialTime;
-  while (!burials_.empty() && std::chrono::steady_clock::now() < deadline) {
+  const auto deadline = steady_clock::now() + kBurialTime;
+  while (!burials_.empty() && steady_clock::now() < deadline) {
     WINNOW_ASSIGN_OR_RETURN(const AmqpConnection::Heard heard, connection_->Hear(kHearTime));
     if (const auto* confirmed = std::get_if<AmqpConnection::Confirmed>(&heard)) {
       WINNOW_RETURN_IF_ERROR(OnConfirmed(*confirmed));

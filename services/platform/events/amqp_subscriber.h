@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -21,11 +22,12 @@ class AmqpSubscriber {
  public:
   AmqpSubscriber(AmqpAddress address, Consumer consumer, const QueueOptions& options,
                  Metrics& metrics);
-  ~AmqpSubscriber();  // stops
+  ~AmqpSubscriber();  // stops at once
 
   void Start();
-  // Ends after the delivery that is running, which is acknowledged.
-  void Stop();
+  // Ends after the delivery that is running, which is acknowledged as far as the broker goes along
+  // until `deadline` (or a fifth of a second, if that is later).
+  void Stop(Deadline deadline);
   // Why nothing can be received now.
   Status health() const;
 
@@ -43,6 +45,7 @@ class AmqpSubscriber {
   bool Pause(std::chrono::milliseconds longest);
   void SetHealth(Status status);
 
+  std::stop_source cut_;  // ends what waits for the broker
   const AmqpAddress address_;
   const std::string queue_name_;
   const std::string event_;
@@ -61,6 +64,7 @@ class AmqpSubscriber {
   std::unique_ptr<AmqpConnection> connection_;  // made and ended by the thread
   Status health_;
   bool stopping_ = false;
+  bool ended_ = true;  // the thread
   std::thread thread_;
 };
 

@@ -89,8 +89,9 @@ Status AmqpTransport::Start() {
 }
 
 void AmqpTransport::Stop(Deadline deadline) {
+  state_->dead_letters.Stop();
   if (!state_->running.exchange(false)) return;
-  for (auto& subscriber : state_->subscribers) subscriber->Stop();
+  for (auto& subscriber : state_->subscribers) subscriber->Stop(deadline);
   for (auto& [schema, relay] : state_->relays) relay->Halt();
   state_->Flush(deadline);
   state_->publisher.Stop();

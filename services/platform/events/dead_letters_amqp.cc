@@ -59,8 +59,8 @@ class Walk {
 
   explicit Walk(Deadline deadline) : deadline_(deadline) {}
 
-  Status Open(const AmqpAddress& address) {
-    WINNOW_ASSIGN_OR_RETURN(connection_, AmqpConnection::Open(address));
+  Status Open(const AmqpAddress& address, const std::stop_token& stop) {
+    WINNOW_ASSIGN_OR_RETURN(connection_, AmqpConnection::Open(address, stop, deadline_));
     return connection_->SelectConfirms();
   }
   // One queue after the other, each Finished. Whether all of it were looked at.
@@ -171,7 +171,7 @@ StatusOr<std::vector<DeadLetterRecord>> AmqpDeadLetters::List(
   const std::unique_lock turn(one_at_a_time_, deadline);
   if (!turn) return DeadlineExceeded("other calls look at the dead letters");
   Walk walk(deadline);
-  WINNOW_RETURN_IF_ERROR(walk.Open(address_));
+  WINNOW_RETURN_IF_ERROR(walk.Open(address_, stop_.get_token()));
   std::vector<DeadLetterRecord> records;
   for (const Queue& queue : ChosenQueues(selection)) {
     if (records.size() >= limit) break;
@@ -202,7 +202,7 @@ StatusOr<DeadLetterOutcome> AmqpDeadLetters::Apply(Deadline deadline,
   std::set<std::string> found;
   DeadLetterOutcome outcome;
   Walk walk(deadline);
-  WINNOW_RETURN_IF_ERROR(walk.Open(address_));
+  WINNOW_RETURN_IF_ERROR(walk.Open(address_, stop_.get_token()));
   for (const Queue& queue : ChosenQueues(selection)) {
     const auto settle = [&](const AmqpConnection::Message& message) {
       if (outcome.count >= kMaxDeadLetters) return OkStatus();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,12 @@ class AmqpDeadLetters final : public DeadLetters {
                                                size_t limit) override;
   StatusOr<DeadLetterOutcome> Apply(Deadline deadline, const DeadLetterSelection& selection,
                                     DeadLetterAction action) override;
+  // Calls that run or come end with an error, at once.
+  void Stop() { stop_.request_stop(); }
 
  private:
   const AmqpAddress address_;
+  std::stop_source stop_;
   std::timed_mutex one_at_a_time_;  // two calls at once would each see a part
 };
 
