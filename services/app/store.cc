@@ -1,6 +1,7 @@
 #include "services/app/store.h"
 
 #include "services/platform/config.h"
+#include "services/platform/events/transport.h"
 
 namespace winnow::app {
 namespace {
@@ -57,7 +58,8 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
 Store::~Store() { Close().IgnoreError(); }  // a caller that wants to know has called it
 
 void Store::EndBy(Deadline deadline) {
-  for (auto* pool : {&reads_, &writes_, &logs_, &events_}) (*pool)->EndBy(deadline);
+  for (auto* pool : {&reads_, &writes_, &logs_}) (*pool)->EndBy(deadline);
+  events_->EndBy(deadline + events::kStopGrace);
 }
 
 Status Store::Close(Deadline deadline) {

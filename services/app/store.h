@@ -31,7 +31,8 @@ class Store {
   // For people: where the data is.
   const std::string& place() const { return place_; }
 
-  // All pools', at the latest then (pool.h). Any thread, while this lives.
+  // All pools', at the latest then (pool.h); that of events' events::kStopGrace later, for its
+  // outboxes to be given back. Any thread, while this lives.
   void EndBy(Deadline deadline);
   // Closes the pools, then ends the private PostgreSQL, by `deadline`. Error: it did not end well.
   Status Close(Deadline deadline = Deadline::max());

@@ -149,6 +149,27 @@ def test_a_silent_postgresql_holds_no_stop_up(make_server: Callable[..., Server]
     assert server.start().stop() == 0
 
 
+def test_a_stop_gives_the_outboxes_back_though_a_delivery_waits(
+    make_server: Callable[..., Server], single: Server, namespace: str
+) -> None:
+    database = single.database().sibling(namespace.replace("-", "_"))
+    postgres = {"url": database.url, "migrate_on_start": True}
+    own = make_server(config={"postgres": postgres, "calls": {"drain_timeout": "1s"}}).start()
+    waits = "SELECT count(*) FROM pg_locks WHERE relation = 'newsfeed.news_articles'::regclass"
+    held = "SELECT count(*) FROM dedup.outbox_lease WHERE expire_time > now()"
+    with database.holding("BEGIN; LOCK TABLE newsfeed.news_articles"):
+        with own.connect() as client:
+            put(client, [item(namespace, 1)])
+        eventually(
+            lambda: database.run(f"{waits} AND NOT granted").strip() != "0", "the delivery waits"
+        )
+        eventually(lambda: database.run(held).strip() == "1", "it has dedup's outbox")
+        assert own.stop() == 0
+        assert database.run(held).strip() == "0"
+    assert "outbox lease is not given back" not in own.log
+    database.drop()
+
+
 def test_any_number_of_signals_ends_it_in_order(make_server: Callable[..., Server]) -> None:
     server = make_server().start()
     assert server.process is not None

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "services/platform/events/dead_letters.h"
+#include "services/platform/events/transport.h"
 #include "services/platform/log.h"
 #include "services/platform/uuid.h"
 
@@ -14,7 +15,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kStatementTime{10};
-constexpr std::chrono::milliseconds kLeastReleaseTime{500};
 constexpr std::chrono::seconds kMeasureInterval{5};
 constexpr std::chrono::milliseconds kMaxPause{5'000};
 constexpr int kMaxCounted = 100'000;
@@ -211,7 +211,7 @@ Status Relay::Measure() {
 
 Status Relay::Release(Deadline deadline) {
   deadline =
-      std::min(std::max(deadline, steady_clock::now() + kLeastReleaseTime), StatementDeadline());
+      std::min(std::max(deadline, steady_clock::now() + kStopGrace), StatementDeadline());
   WINNOW_RETURN_IF_ERROR(RemoveSettled(deadline));
   lease_until_ = Deadline{};
   return pool_.Write(deadline, [&](pg::Session& session) {

@@ -65,7 +65,7 @@ class Relay {
   // the relay's thread, and after Halt by others.
   StatusOr<size_t> Step();
   // After Halt: removes what is settled and lets another process have the lease, by `deadline` (or
-  // half a second, if that is later). Otherwise the lease ends by itself.
+  // kStopGrace from now, if that is later). Otherwise the lease ends by itself.
   Status Release(Deadline deadline);
   // How the last step ended.
   Status health() const;

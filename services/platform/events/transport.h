@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "services/platform/events/delivery.h"
 
 namespace winnow::events {
+
+// After the deadline of its Stop a transport gives back its outboxes, so that another process has
+// them at once. For so long its pool is still to answer.
+inline constexpr std::chrono::milliseconds kStopGrace{500};
 
 // How events travel from the outboxes to the consumers. Two implementations: in process
 // (in_process_transport.h), and RabbitMQ.
@@ -20,8 +25,8 @@ class Transport {
   // Tells that this process writes to the outbox of `schema`, which is to be drained.
   virtual void AddProducer(const std::string& schema) = 0;
   virtual Status Start() = 0;
-  // Delivers what is in flight, at most until `deadline`, and stops. What is left stays in the
-  // outbox.
+  // Delivers what is in flight, at most until `deadline`, and stops, kStopGrace later at most. What
+  // is left stays in the outbox.
   virtual void Stop(Deadline deadline) = 0;
   // There may be new rows in the outbox of `schema`: called after a commit.
   virtual void Wake(const std::string& schema) = 0;
