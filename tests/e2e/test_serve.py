@@ -32,6 +32,12 @@ def test_it_says_in_one_line_what_serves_where(single: Server) -> None:
     assert str(single.data_dir) in single.store
 
 
+def test_a_start_that_goes_well_warns_of_nothing(make_server: Callable[..., Server]) -> None:
+    server = make_server().start()
+    assert '"level":"warn' not in server.log
+    assert server.stop() == 0
+
+
 def test_after_kill_9_it_starts_again_with_everything_acknowledged(
     make_server: Callable[..., Server],
 ) -> None:

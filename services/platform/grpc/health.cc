@@ -48,13 +48,24 @@ bool Health::AskAll() {
 
 bool Health::AwaitServing(Deadline deadline, const std::stop_token& stop) {
   while (!AskAll()) {
-    const auto now = std::chrono::steady_clock::now();
     if (stop.stop_requested()) return false;
-    std::unique_lock lock(mutex_);
-    if (now >= deadline || wake_.wait_for(lock, kAskAgain, [this] { return ending_; }))
-      return false;
+    if (std::chrono::steady_clock::now() < deadline && Pause(kAskAgain)) continue;
+    EndStart();
+    return AskAll();
   }
+  EndStart();
   return true;
+}
+
+void Health::EndStart() {
+  const std::lock_guard lock(asking_);
+  starting_ = false;
+}
+
+// False when ending.
+bool Health::Pause(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, time, [this] { return ending_; });
 }
 
 void Health::Ask(Watched& watched) {
@@ -63,26 +74,25 @@ void Health::Ask(Watched& watched) {
     const Status status = Check(watched.probes[i]);
     watched.up[i]->Set(status.ok() ? 1 : 0);
     if (!watched.probes[i].vital) continue;
-    if (!status.ok() && (watched.serving || !watched.known)) {
+    if (!status.ok() && !starting_ && !watched.told) {
       log::Warn("dependency is away", {{"service", watched.service_name},
                                        {"probe", watched.probes[i].name},
                                        {"error", Message(status)}});
     }
     serving = serving && status.ok();
   }
+  if (watched.told && serving) log::Info("serving again", {{"service", watched.service_name}});
+  watched.told = !starting_ && !serving;
   if (watched.known && watched.serving == serving) return;
-  if (watched.known && serving) log::Info("serving again", {{"service", watched.service_name}});
   watched.known = true;
   watched.serving = serving;
   service_.SetServingStatus(watched.service_name, serving);
 }
 
 void Health::Loop(std::chrono::milliseconds interval) {
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, interval, [this] { return ending_; })) {
-    lock.unlock();
+  while (Pause(interval)) {
+    EndStart();
     AskAll();
-    lock.lock();
   }
 }
 

@@ -27,7 +27,7 @@ class Health {
   ~Health() { EndServing(); }
 
   // Asks again and again, until all targets can do their job, the deadline, or `stop`; whether they
-  // can.
+  // can. What cannot before is no news to the log: the process is starting.
   bool AwaitServing(Deadline deadline, const std::stop_token& stop);
 
   // NOT_SERVING for all, for good.
@@ -40,14 +40,18 @@ class Health {
     std::vector<Gauge*> up;
     bool serving = false;
     bool known = false;
+    bool told = false;  // the log, that it cannot do its job
   };
   bool AskAll();
+  bool Pause(std::chrono::milliseconds time);
+  void EndStart();
   void Ask(Watched& watched);
   void Loop(std::chrono::milliseconds interval);
 
   grpc::HealthCheckServiceInterface& service_;
   std::mutex asking_;  // guards watched_
   std::vector<Watched> watched_;
+  bool starting_ = true;  // guarded by asking_
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ending_ = false;
