@@ -65,6 +65,7 @@ class Decider {
   const LinearModel& model_;
   Policy policy_;
   std::vector<int> heads_;            // of the model, by head rule
+  std::vector<bool> korean_only_;     // whether the head knows nothing else, by head rule
   std::vector<std::string> needles_;  // normalised, by text rule
 };
 

@@ -9,6 +9,7 @@
 #include "services/classification/model/features.h"
 #include "services/classification/model/linear_model.h"
 #include "services/classification/model/normalize.h"
+#include "services/classification/policy.h"
 #include "services/platform/json_reader.h"
 #include "services/platform/text.h"
 #include "tools/classification/recipe.h"
@@ -112,6 +113,22 @@ TEST(EmbeddedModel, TellsPlainCasesApart) {
   EXPECT_GT(ScoreOf("spam", "check out my channel and subscribe please http://x.example"), 0.7);
   EXPECT_LT(ScoreOf("spam", "this song is beautiful"), 0.5);
   EXPECT_LT(ScoreOf("profanity", "오늘 날씨가 참 좋네요"), 0.5);
+}
+
+CommentStatus StatusOf(const char* text) {
+  return Decider(EmbeddedModel(), DefaultPolicy()).Decide(text).outcome.status;
+}
+
+// Their scores of what they never saw are those of most of their corpus: "toxic".
+TEST(DefaultPolicy, AsksKoreanHeadsOfKoreanAlone) {
+  EXPECT_EQ(StatusOf("Great video, thank you"), CommentStatus::kNormal);
+  EXPECT_EQ(StatusOf("Lovely work. The part about the south wall was new to me."),
+            CommentStatus::kNormal);
+  EXPECT_EQ(StatusOf("make a video about compost heating"), CommentStatus::kSuggestion);
+  EXPECT_EQ(StatusOf("check out my channel and subscribe please http://x.example"),
+            CommentStatus::kFiltered);
+  EXPECT_EQ(StatusOf("바보 같은 소리 하고 있네, 꺼져라"), CommentStatus::kFiltered);
+  EXPECT_EQ(StatusOf("nice one, 바보 같은 소리 하고 있네 꺼져라"), CommentStatus::kFiltered);
 }
 
 TEST(EmbeddedModel, ExplainsByNgramsOfTheText) {
