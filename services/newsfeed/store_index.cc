@@ -58,7 +58,7 @@ constexpr pg::Statement kDropKeywords{
     "AND k.id = g.id"};
 
 const pg::Statement& ArticlesToMake() {
-  static const std::string sql =
+  static const std::string kSql =
       "SELECT " + AllColumns() +
       " FROM unnest($1::bigint[]) AS s (number) CROSS JOIN LATERAL (SELECT " + AllColumns() +
       " FROM newsfeed.news_articles a WHERE a.number = s.number LIMIT 1) a "
@@ -66,8 +66,8 @@ const pg::Statement& ArticlesToMake() {
       "WHERE k.namespace = a.namespace AND k.published_at = a.published_at AND k.id = a.id "
       "OFFSET 0) k ON TRUE "
       "WHERE a.deleted_at IS NULL AND k.rules IS DISTINCT FROM $2::smallint ORDER BY a.number";
-  static const pg::Statement statement{"newsfeed.articles_to_index", sql.c_str()};
-  return statement;
+  static const pg::Statement kStatement{"newsfeed.articles_to_index", kSql.c_str()};
+  return kStatement;
 }
 
 // Under the lock of the log: nobody changes the articles meanwhile.

@@ -52,8 +52,8 @@ Changed NamespacesOf(std::span<const Change> changes) {
 }  // namespace
 
 const pg::Stream& FeedsStream() {
-  static const pg::Stream stream{"newsfeed", "feeds"};
-  return stream;
+  static const pg::Stream kStream{"newsfeed", "feeds"};
+  return kStream;
 }
 
 void PlanByIndex(pg::Session& session) {

@@ -106,8 +106,8 @@ void AppendMeta(const std::string& category, const ProjectionState& state, const
 }
 
 const redis::Script& SwapScript() {
-  static const redis::Script script{kSwap};
-  return script;
+  static const redis::Script kScript{kSwap};
+  return kScript;
 }
 
 SwapCall MakeSwap(const std::string& category, const ProjectionState& state) {

@@ -48,11 +48,9 @@ void RawCall::Run() {
   Status status = record_.CheckStart();
   if (status.ok()) {
     status = CallRecord::CatchAll([this] {
-      StatusOr<std::string> bytes = Handle(record_.call());
-      if (bytes.ok()) {
-        response_ = ToByteBuffer(std::make_shared<const std::string>(*std::move(bytes)));
-      }
-      return bytes.status();
+      WINNOW_ASSIGN_OR_RETURN(std::string bytes, Handle(record_.call()));
+      response_ = ToByteBuffer(std::make_shared<const std::string>(std::move(bytes)));
+      return OkStatus();
     });
   }
   Finish(record_.End(status));  // `this` may be gone when it returns
