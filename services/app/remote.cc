@@ -119,13 +119,7 @@ Status ToStatus(const grpc::Status& status) {
   return Status(code, status.error_message());
 }
 
-int Fail(const Status& status) {
-  const std::vector<Violation> violations = ViolationsOf(status);
-  if (violations.empty()) std::cerr << "winnow: " << Printable(Message(status)) << '\n';
-  for (const Violation& violation : violations) {
-    std::cerr << "winnow: " << Printable(violation.field) << (violation.field.empty() ? "" : ": ")
-              << Printable(violation.description) << '\n';
-  }
+int ExitCodeOf(const Status& status) {
   switch (status.code()) {
     case StatusCode::kCancelled:
       return kInterrupted;
@@ -137,6 +131,16 @@ int Fail(const Status& status) {
     default:
       return kFailed;
   }
+}
+
+int Fail(const Status& status) {
+  const std::vector<Violation> violations = ViolationsOf(status);
+  if (violations.empty()) std::cerr << "winnow: " << Printable(Message(status)) << '\n';
+  for (const Violation& violation : violations) {
+    std::cerr << "winnow: " << Printable(violation.field) << (violation.field.empty() ? "" : ": ")
+              << Printable(violation.description) << '\n';
+  }
+  return ExitCodeOf(status);
 }
 
 bool IsTransient(const Status& status) {

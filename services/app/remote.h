@@ -54,6 +54,8 @@ class Remote {
 // What a call ended with, with everything that the server said about it.
 Status ToStatus(const grpc::Status& status);
 
+int ExitCodeOf(const Status& status);
+
 // The exit code of an error, and the error on standard error with all its violations.
 int Fail(const Status& status);
 

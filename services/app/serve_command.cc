@@ -13,6 +13,7 @@
 #include "services/app/serving.h"
 #include "services/app/signal_watch.h"
 #include "services/platform/log.h"
+#include "services/platform/log_background.h"
 
 namespace winnow::app {
 namespace {
@@ -99,9 +100,13 @@ int RunServe(const ServeOptions& options, const Interrupt& interrupt) {
   if (const auto level = log::ParseLevel(config->log().level()); level.ok()) {
     log::SetLevel(*level);
   }
+  const log::Background background;
   Serving serving(*config, options.postgres_versions_dir);
   const Status status = Run(*config, options, interrupt, serving);
-  if (!status.ok()) return Fail(status);
+  if (!status.ok()) {
+    // The error is the last line; nobody reads it where the log is not read.
+    return log::Background::Flush() ? Fail(status) : ExitCodeOf(status);
+  }
   log::Info("stopped");
   return kOk;
 }

@@ -5,6 +5,7 @@
 #include "services/app/transport.h"
 #include "services/platform/grpc/dead_letter_target.h"
 #include "services/platform/log.h"
+#include "services/platform/log_background.h"
 #include "services/platform/timestamp.h"
 
 namespace winnow::app {
@@ -38,7 +39,16 @@ class Phase {
 }  // namespace
 
 Serving::Serving(config::v1::Config config, std::string postgres_versions_dir)
-    : config_(std::move(config)), postgres_versions_dir_(std::move(postgres_versions_dir)) {}
+    : config_(std::move(config)), postgres_versions_dir_(std::move(postgres_versions_dir)) {
+  log::CountDroppedIn(
+      &metrics_.GetCounter("winnow_log_lines_dropped_total",
+                           "Log lines that were dropped because standard error was not read."));
+}
+
+Serving::~Serving() {
+  Stop().IgnoreError();  // a caller that wants to know has called it
+  log::CountDroppedIn(nullptr);
+}
 
 Status Serving::Start() {
   const std::vector<TargetRow> rows = ChosenTargets(config_);

@@ -23,7 +23,7 @@ namespace winnow::app {
 class Serving {
  public:
   Serving(config::v1::Config config, std::string postgres_versions_dir);
-  ~Serving() { Stop().IgnoreError(); }  // a caller that wants to know has called it
+  ~Serving();
 
   // The error says which setting or dependency it is. Stop() is to be called in either case.
   Status Start();

@@ -1,5 +1,6 @@
 #include "services/platform/log.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -7,10 +8,15 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <condition_variable>
+#include <deque>
 #include <mutex>
+#include <thread>
+#include <utility>
 
 #include "services/platform/clock.h"
 #include "services/platform/json_reader.h"
+#include "services/platform/log_background.h"
 #include "services/platform/timestamp.h"
 
 namespace winnow::log {
@@ -41,18 +47,106 @@ struct ValueWriter {
   }
 };
 
+std::string Compose(Level level, std::string_view message, std::initializer_list<Field> fields) {
+  std::string line;
+  line.reserve(256);
+  line.append("{\"time\":\"").append(FormatTime(SystemClock().Now()));
+  line.append("\",\"level\":\"").append(kLevelNames[static_cast<size_t>(level)]);
+  line.append("\",\"msg\":");
+  line += JsonQuoted(message);
+  for (const Field& field : fields) {
+    line += ',';
+    line += JsonQuoted(field.key);
+    line += ':';
+    std::visit(ValueWriter{line}, field.value);
+  }
+  line += "}\n";
+  return line;
+}
+
 // One write() a line, so that lines of other processes on the same pipe do not cut in. A standard
 // error that is closed or broken must not stop the server: there is nowhere left to say so.
 void WriteLine(std::string_view line) {
-  static std::mutex mutex;
-  const std::scoped_lock lock(mutex);
   while (!line.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // somebody it is shared with made it non-blocking
+      pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
     if (written <= 0) return;
     line.remove_prefix(static_cast<size_t>(written));
   }
 }
+
+// Of the process. Never destroyed: its thread may hang in a write() until the process is gone.
+struct Sink {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::string> lines;
+  size_t bytes = 0;            // of `lines`
+  size_t dropped = 0;          // since it was last told
+  Counter* counter = nullptr;  // of all that were dropped
+  bool threaded = false;       // lines go to the thread
+  bool writing = false;        // the thread has one in hand
+  std::thread writer;
+
+  static Sink& Instance() {
+    static auto* instance = new Sink();
+    return *instance;
+  }
+
+  void Push(std::string line) {
+    bytes += line.size();
+    lines.push_back(std::move(line));
+  }
+
+  void TellDropped() {
+    if (dropped == 0) return;
+    Push(Compose(Level::kWarn, "log lines were dropped: standard error was not read",
+                 {{"lines", dropped}}));
+    dropped = 0;
+  }
+
+  void Put(std::string line) {
+    const std::scoped_lock lock(mutex);
+    if (!threaded) return WriteLine(line);
+    // What was full takes lines again when it is half empty, so that few lines tell of a loss.
+    const size_t room = dropped > 0 ? Background::kMaxBytes / 2 : Background::kMaxBytes;
+    if (bytes + line.size() > room) {
+      ++dropped;
+      if (counter != nullptr) counter->Increment();
+      return;
+    }
+    TellDropped();
+    Push(std::move(line));
+    changed.notify_all();
+  }
+
+  void WriteLoop() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [this] { return !threaded || !lines.empty(); });
+      if (lines.empty()) return;
+      const std::string line = std::move(lines.front());
+      lines.pop_front();
+      bytes -= line.size();
+      writing = true;
+      lock.unlock();
+      WriteLine(line);
+      lock.lock();
+      writing = false;
+      if (lines.empty()) TellDropped();
+      changed.notify_all();
+    }
+  }
+
+  bool AwaitWritten(std::unique_lock<std::mutex>& lock) {
+    return changed.wait_for(lock, Background::kFlushLimit,
+                            [this] { return lines.empty() && !writing; });
+  }
+};
 
 }  // namespace
 
@@ -69,20 +163,36 @@ bool Enabled(Level level) { return level >= g_level.load(std::memory_order_relax
 
 void Write(Level level, std::string_view message, std::initializer_list<Field> fields) {
   if (!Enabled(level)) return;
-  std::string line;
-  line.reserve(256);
-  line.append("{\"time\":\"").append(FormatTime(SystemClock().Now()));
-  line.append("\",\"level\":\"").append(kLevelNames[static_cast<size_t>(level)]);
-  line.append("\",\"msg\":");
-  line += JsonQuoted(message);
-  for (const Field& field : fields) {
-    line += ',';
-    line += JsonQuoted(field.key);
-    line += ':';
-    std::visit(ValueWriter{line}, field.value);
-  }
-  line += "}\n";
-  WriteLine(line);
+  Sink::Instance().Put(Compose(level, message, fields));
+}
+
+Background::Background() {
+  Sink& sink = Sink::Instance();
+  const std::scoped_lock lock(sink.mutex);
+  if (std::exchange(sink.threaded, true)) return;  // one that could not end goes on
+  sink.writer = std::thread([&sink] { sink.WriteLoop(); });
+}
+
+Background::~Background() {
+  Sink& sink = Sink::Instance();
+  std::unique_lock lock(sink.mutex);
+  if (!sink.AwaitWritten(lock)) return;
+  sink.threaded = false;
+  sink.changed.notify_all();
+  lock.unlock();
+  sink.writer.join();
+}
+
+bool Background::Flush() {
+  Sink& sink = Sink::Instance();
+  std::unique_lock lock(sink.mutex);
+  return sink.AwaitWritten(lock);
+}
+
+void CountDroppedIn(Counter* dropped) {
+  Sink& sink = Sink::Instance();
+  const std::scoped_lock lock(sink.mutex);
+  sink.counter = dropped;
 }
 
 }  // namespace winnow::log

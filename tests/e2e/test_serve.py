@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -174,6 +176,26 @@ def test_a_stop_gives_the_outboxes_back_though_a_delivery_waits(
         assert database.run(held).strip() == "0"
     assert "outbox lease is not given back" not in own.log
     database.drop()
+
+
+def test_a_standard_error_that_nobody_reads_stops_nothing(
+    make_server: Callable[..., Server],
+) -> None:
+    server = make_server(config={"log": {"level": "debug"}})
+    unread, stderr = os.pipe()
+    try:
+        fcntl.fcntl(stderr, fcntl.F_SETPIPE_SZ, 4096)
+        server.launch(stderr)
+        server.await_ready()
+        with server.connect() as client:
+            (stored,) = put(client, [item("unread", 0)])
+            for _ in range(100):
+                client.collector.get_item(stored.id)
+        assert not select.select([], [stderr], [], 0)[1], "it is full"
+        assert server.stop() == 0
+    finally:
+        os.close(unread)
+        os.close(stderr)
 
 
 def test_any_number_of_signals_ends_it_in_order(make_server: Callable[..., Server]) -> None:

@@ -143,8 +143,8 @@ class Server:
         base = [str(BINARY), "serve", "--config", str(self.folder / "config.json")]
         return [*base, "--data-dir", str(self.data_dir), "--listen", self.address, *self.arguments]
 
-    def launch(self) -> None:
-        """Starts the process and does not wait for it to be ready."""
+    def launch(self, stderr: int | None = None) -> None:
+        """Starts the process and does not wait for it to be ready. `stderr`: instead of `log`."""
         # Should this suite be killed, the kernel ends the server.
         # Whatever this suite inherited as ignored (nohup, a background job) is not handed on.
         prefix = ["setpriv", "--pdeathsig", "TERM", "env", "--default-signal"]
@@ -154,7 +154,7 @@ class Server:
                 [*prefix, *self.command()],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
-                stderr=log,
+                stderr=log if stderr is None else stderr,
                 env=ENVIRONMENT,
             )
 

@@ -1,11 +1,18 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
 
 #include "services/platform/log.h"
+#include "services/platform/log_background.h"
 #include "services/platform/timestamp.h"
 #include "services/platform/utf8.h"
 
@@ -85,6 +92,77 @@ TEST(Log, LinesBelowTheLevelAreNotWritten) {
   EXPECT_NE(Captured([] { log::Error("loud"); }), "");
   log::SetLevel(log::Level::kInfo);
   EXPECT_EQ(Captured([] { log::Debug("quiet"); }), "");
+}
+
+// Standard error as a pipe that takes one page and that nobody reads, while it lives.
+class UnreadStderr {
+ public:
+  UnreadStderr() {
+    EXPECT_EQ(pipe(ends_.data()), 0);
+    EXPECT_GT(fcntl(ends_[1], F_SETPIPE_SZ, 4096), 0);
+    dup2(ends_[1], STDERR_FILENO);
+    close(ends_[1]);
+  }
+  ~UnreadStderr() {
+    dup2(saved_, STDERR_FILENO);
+    close(saved_);
+    close(ends_[0]);
+  }
+  // The next bytes that come.
+  std::string Read() const {
+    std::array<char, 4096> buffer;
+    const ssize_t count = read(ends_[0], buffer.data(), buffer.size());
+    return {buffer.data(), static_cast<size_t>(std::max<ssize_t>(count, 0))};
+  }
+
+ private:
+  const int saved_ = dup(STDERR_FILENO);
+  std::array<int, 2> ends_{};
+};
+
+class TestCounter final : public Counter {
+ public:
+  void Increment(double by) override { count += static_cast<int>(by); }
+  std::atomic<int> count = 0;
+};
+
+TEST(Log, InBackgroundWaitsForNoReaderAndTellsWhatWasLost) {
+  const UnreadStderr unread;
+  TestCounter dropped;
+  log::CountDroppedIn(&dropped);
+  {
+    const log::Background background;
+    const std::string text(1000, 'x');
+    int written = 0;
+    while (dropped.count < 10) log::Info(text, {{"number", ++written}});
+    EXPECT_GT(static_cast<size_t>(written) * text.size(), log::Background::kMaxBytes);
+    EXPECT_FALSE(log::Background::Flush());
+    std::string all;
+    while (all.find("lines were dropped") == std::string::npos || !all.ends_with('\n')) {
+      all += unread.Read();
+    }
+    EXPECT_THAT(all, testing::HasSubstr("\"lines\":10}"));
+    EXPECT_THAT(all, testing::HasSubstr("\"number\":" + std::to_string(written - 10) + "}"));
+    EXPECT_TRUE(log::Background::Flush());
+    log::Info("it flows again");
+  }
+  EXPECT_THAT(unread.Read(), testing::HasSubstr("it flows again"));
+  log::Info("afterwards");  // by who says it
+  EXPECT_THAT(unread.Read(), testing::HasSubstr("afterwards"));
+  log::CountDroppedIn(nullptr);
+}
+
+TEST(LogDeathTest, AnEndDoesNotWaitForAReader) {
+  EXPECT_EXIT(
+      {
+        const UnreadStderr unread;
+        {
+          const log::Background background;
+          for (int i = 0; i < 100; ++i) log::Info(std::string(1000, 'x'));
+        }
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 TEST(Log, LevelsAreReadByName) {
