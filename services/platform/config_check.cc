@@ -259,6 +259,9 @@ class Checker {
     CheckPeer("peers.collector", peers.collector());
     CheckPeer("peers.dedup", peers.dedup());
     CheckPeer("peers.newsfeed", peers.newsfeed());
+    if (!peers.ca_file().empty() && RunsAll()) {
+      Add("peers.ca_file", "has no meaning where all targets run in one process: leave it out");
+    }
     if (RunsAll() || !peers.collector().empty()) return;
     for (const std::string& target : config_.targets()) {
       const bool reads_items = target == "dedup" || target == "newsfeed";

@@ -185,6 +185,39 @@ TEST_F(Tls, KnowsCallersByTheirCertificates) {
   EXPECT_EQ(Say(*nobody, response, "", false).error_code(), grpc::UNAVAILABLE);
 }
 
+// The server asks for no certificates, and its own is of an authority that no system knows.
+TEST_F(Tls, APeerIsTrustedByAnAuthorityOfItsOwn) {
+  EchoServer server(Options());
+  const auto say = [&](const config::v1::Config& config) {
+    Metrics metrics;
+    const rpc::Runtime runtime({}, metrics);
+    const auto peers = rpc::Peers::Make(config, runtime, {}, nullptr);
+    EXPECT_TRUE(peers.ok()) << Message(peers.status());
+    const auto stub = echo::EchoService::NewStub((*peers)->Find("dedup")->channel());
+    echo::SayResponse response;
+    return Say(*stub, response, "", false).error_code();
+  };
+  config::v1::Config config;
+  config.mutable_peers()->set_dedup(server.server().address());
+  EXPECT_EQ(say(config), grpc::UNAVAILABLE);  // in plain text
+  config.mutable_peers()->set_ca_file(Path("ca.pem"));
+  EXPECT_EQ(say(config), grpc::OK);
+  *config.mutable_tls() = Options().config.tls();  // as where all serve over TLS
+  EXPECT_EQ(say(config), grpc::OK);
+  config.mutable_peers()->clear_ca_file();
+  EXPECT_EQ(say(config), grpc::UNAVAILABLE);
+}
+
+TEST_F(Tls, NamesTheFileOfPeersAuthorities) {
+  Metrics metrics;
+  const rpc::Runtime runtime({}, metrics);
+  config::v1::Config config;
+  config.mutable_peers()->set_ca_file(Path("README.md"));
+  const auto peers = rpc::Peers::Make(config, runtime, {}, nullptr);
+  ASSERT_FALSE(peers.ok());
+  EXPECT_EQ(ViolationsOf(peers.status()).at(0).field, "peers.ca_file");
+}
+
 TEST_F(Tls, MayListenBeyondLoopback) {
   EchoOptions options = Options();
   options.config.set_listen("0.0.0.0:0");

@@ -346,6 +346,14 @@ TEST(CheckConfig, PeersAreHostAndPortOrADnsName) {
                           HasSubstr("peers.newsfeed: must be HOST:PORT")));
 }
 
+TEST(CheckConfig, PeersAuthoritiesNeedPeers) {
+  EXPECT_THAT(CheckLines(R"({"peers": {"ca_file": "ca.pem"}})"),
+              ElementsAre(HasSubstr("peers.ca_file: has no meaning where all targets run")));
+  EXPECT_THAT(CheckLines(R"({"targets": ["polling"], "postgres": {"url": "postgres://u@h/d"},
+                             "events": {"url": "amqp://u@h/"}, "peers": {"ca_file": "ca.pem"}})"),
+              IsEmpty());
+}
+
 TEST(CheckConfig, TlsFilesComeTogether) {
   EXPECT_THAT(CheckLines(R"({"tls": {"cert_file": "c"}})"), ElementsAre(HasSubstr("tls.key_file")));
   EXPECT_THAT(CheckLines(R"({"tls": {"key_file": "k"}})"), ElementsAre(HasSubstr("tls.cert_file")));

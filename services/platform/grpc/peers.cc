@@ -50,7 +50,7 @@ StatusOr<std::unique_ptr<Peers>> Peers::Make(const config::v1::Config& config,
       {{"collector", config.peers().collector()},
        {"dedup", config.peers().dedup()},
        {"newsfeed", config.peers().newsfeed()}}};
-  WINNOW_ASSIGN_OR_RETURN(const auto credentials, MakePeerCredentials(config.tls()));
+  WINNOW_ASSIGN_OR_RETURN(const auto credentials, MakePeerCredentials(config));
   for (const auto& [name, address] : addresses) {
     if (address.empty() || peers->peers_.contains(name)) continue;
     auto channel = grpc::CreateCustomChannel(std::string(address), credentials, PeerArguments());

@@ -55,10 +55,6 @@ Status CheckFit(const config::v1::Tls& tls, const Files& files) {
   if (!certificate) {
     return InvalidField("tls.cert_file", tls.cert_file() + " begins with no readable certificate");
   }
-  if (!files.authorities.empty() && !CertificateOf(files.authorities)) {
-    return InvalidField("tls.client_ca_file",
-                        tls.client_ca_file() + " begins with no readable certificate");
-  }
   const Bio bio = BioOf(files.key);
   const std::unique_ptr<EVP_PKEY, Free> key(
       PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
@@ -75,6 +71,16 @@ Status CheckFit(const config::v1::Tls& tls, const Files& files) {
   return OkStatus();
 }
 
+StatusOr<std::string> ReadAuthorities(const std::string& path, std::string_view field) {
+  WINNOW_ASSIGN_OR_RETURN(std::string pem, ReadPem(path, field, "-----BEGIN CERTIFICATE"));
+  const bool readable = CertificateOf(pem) != nullptr;
+  ERR_clear_error();  // of this thread, for whoever asks next
+  if (!readable) {
+    return InvalidField(std::string(field), path + " begins with no readable certificate");
+  }
+  return pem;
+}
+
 StatusOr<Files> ReadFiles(const config::v1::Tls& tls) {
   if (tls.key_file().empty()) {
     return InvalidField("tls.key_file", "is needed with tls.cert_file");
@@ -84,8 +90,8 @@ StatusOr<Files> ReadFiles(const config::v1::Tls& tls) {
                           ReadPem(tls.cert_file(), "tls.cert_file", "-----BEGIN CERTIFICATE"));
   WINNOW_ASSIGN_OR_RETURN(files.key, ReadPem(tls.key_file(), "tls.key_file", "-----BEGIN "));
   if (!tls.client_ca_file().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(files.authorities, ReadPem(tls.client_ca_file(), "tls.client_ca_file",
-                                                       "-----BEGIN CERTIFICATE"));
+    WINNOW_ASSIGN_OR_RETURN(files.authorities,
+                            ReadAuthorities(tls.client_ca_file(), "tls.client_ca_file"));
   }
   const Status fit = CheckFit(tls, files);
   ERR_clear_error();  // of this thread, for whoever asks next
@@ -112,9 +118,16 @@ StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
 }
 
 StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakePeerCredentials(
-    const config::v1::Tls& tls) {
-  if (IsUnset(tls)) return grpc::InsecureChannelCredentials();
-  WINNOW_ASSIGN_OR_RETURN(Files files, ReadFiles(tls));
+    const config::v1::Config& config) {
+  const std::string& ca_file = config.peers().ca_file();
+  if (IsUnset(config.tls()) && ca_file.empty()) return grpc::InsecureChannelCredentials();
+  Files files;
+  if (!IsUnset(config.tls())) {
+    WINNOW_ASSIGN_OR_RETURN(files, ReadFiles(config.tls()));
+  }
+  if (!ca_file.empty()) {
+    WINNOW_ASSIGN_OR_RETURN(files.authorities, ReadAuthorities(ca_file, "peers.ca_file"));
+  }
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = std::move(files.authorities);
   options.pem_private_key = std::move(files.key);

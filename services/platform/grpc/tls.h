@@ -14,8 +14,10 @@ namespace winnow::rpc {
 StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const config::v1::Tls& tls);
 
-// What calls to peers speak, which are configured alike: when TLS is set, they are trusted by
-// tls.client_ca_file (default: the system's authorities) and shown our own certificate.
-StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakePeerCredentials(const config::v1::Tls& tls);
+// What calls to peers speak: TLS when `tls` or peers.ca_file is set. They are trusted by
+// peers.ca_file (default: tls.client_ca_file, else the system's authorities) and shown our own
+// certificate, if there is one.
+StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakePeerCredentials(
+    const config::v1::Config& config);
 
 }  // namespace winnow::rpc
