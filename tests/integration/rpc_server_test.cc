@@ -322,6 +322,22 @@ TEST(Peers, NamesTheSettingThatIsMissing) {
   EXPECT_EQ(ViolationsOf(peer.status()).at(0).field, "peers.collector");
 }
 
+TEST(Peers, AreCalledPastAProxyOfTheEnvironment) {
+  EchoServer server;
+  setenv("http_proxy", "http://127.0.0.1:1", 1);  // where nothing answers
+  config::v1::Config config;
+  config.mutable_peers()->set_dedup(server.server().address());
+  Metrics metrics;
+  const rpc::Runtime runtime({}, metrics);
+  const auto peers = rpc::Peers::Make(config, runtime, {}, nullptr);
+  ASSERT_TRUE(peers.ok());
+  const auto stub = echo::EchoService::NewStub((*peers)->Find("dedup")->channel());
+  echo::SayResponse response;
+  const grpc::Status status = Say(*stub, response, "", false);
+  unsetenv("http_proxy");
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
 TEST(MetricsPort, ShowsWhatWasCounted) {
   EchoServer server;
   echo::SayResponse response;

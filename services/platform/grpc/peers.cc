@@ -23,6 +23,8 @@ grpc::ChannelArguments PeerArguments() {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetLoadBalancingPolicyName("round_robin");  // over all addresses of a name
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
+  // Peers are at the addresses they are given; a proxy of the environment is for web pages.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return arguments;
 }
 
