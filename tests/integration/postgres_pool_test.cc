@@ -192,6 +192,23 @@ TEST_F(PostgresPool, EndsAStatementThatOutlastsTheDeadline) {
   EXPECT_EQ(*Ask(*pool_, "SELECT 'x'"), "x");
 }
 
+TEST_F(PostgresPool, EndsALateStatementWithoutLosingItsConnection) {
+  const auto one = MakePool(1);
+  const std::string backend = *Ask(*one, "SELECT pg_backend_pid()");
+  const auto late = Ask(*one, "SELECT pg_sleep(600)::text", In(seconds(3)));
+  EXPECT_EQ(late.status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(*Ask(*one, "SELECT pg_backend_pid()"), backend);
+  // Also where it is a later statement of a transaction, whose first had all the time.
+  const Status second = one->Write(In(seconds(4)), [](Session& session) {
+    session.ExecuteText("SELECT pg_sleep(3)");
+    session.ExecuteText("SELECT pg_sleep(600)");
+    return OkStatus();
+  });
+  EXPECT_EQ(second.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(*Ask(*one, "SELECT pg_backend_pid()"), backend);
+  EXPECT_EQ(*Ask(*one, "SELECT pg_sleep(0)::text || 'x'"), "x");
+}
+
 TEST_F(PostgresPool, CutsOffAServerThatDoesNotAnswer) {
   const auto one = MakePool(1);
   const pid_t backend = std::stoi(*Ask(*one, "SELECT pg_backend_pid()"));

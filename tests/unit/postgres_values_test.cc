@@ -49,11 +49,13 @@ TEST(PostgresTime, KeepsMicrosecondsFromYear1To9999) {
   EXPECT_EQ(ToParameter(std::optional<Time>()), std::nullopt);
 }
 
-TEST(PostgresStatementTimeout, IsTheNextFixedStep) {
+TEST(PostgresStatementTimeout, IsLessThanASecondAfterTheDeadline) {
   EXPECT_EQ(StatementTimeout(milliseconds(1)), milliseconds(100));
   EXPECT_EQ(StatementTimeout(milliseconds(100)), milliseconds(100));
   EXPECT_EQ(StatementTimeout(milliseconds(101)), milliseconds(500));
-  EXPECT_EQ(StatementTimeout(seconds(5)), seconds(10));
+  EXPECT_EQ(StatementTimeout(milliseconds(501)), seconds(1));
+  EXPECT_EQ(StatementTimeout(seconds(30)), seconds(30));
+  EXPECT_EQ(StatementTimeout(milliseconds(30'001)), seconds(31));
   EXPECT_EQ(StatementTimeout(std::chrono::hours(100)), std::chrono::hours(1));
   EXPECT_EQ(StatementTimeout(std::chrono::steady_clock::duration::max()), std::chrono::hours(1));
 }

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <array>
 #include <pqxx/nontransaction>
 
@@ -13,9 +12,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::array<milliseconds, 7> kTimeoutSteps = {
-    milliseconds(100),    milliseconds(500),     milliseconds(2'000),    milliseconds(10'000),
-    milliseconds(60'000), milliseconds(600'000), milliseconds(3'600'000)};
+// Then whole seconds up to the last, so that a timeout comes less than a second after its deadline.
+constexpr std::array<milliseconds, 2> kShortTimeouts = {milliseconds(100), milliseconds(500)};
+constexpr std::chrono::seconds kLongestTimeout{3'600};
+constexpr std::chrono::seconds kLimitAgainAfter{1};
 
 // What a role's or database's defaults could otherwise turn around. In another time zone the first
 // hours of year 1 would be read as of 1 BC, and the last of 9999 as of 10000. Poolers know these
@@ -35,9 +35,10 @@ int64_t StepFor(Deadline deadline) {
 }  // namespace
 
 milliseconds StatementTimeout(std::chrono::steady_clock::duration left) {
-  const auto step = std::find_if(kTimeoutSteps.begin(), kTimeoutSteps.end(),
-                                 [&](milliseconds s) { return s >= left; });
-  return step == kTimeoutSteps.end() ? kTimeoutSteps.back() : *step;
+  for (const milliseconds step : kShortTimeouts) {
+    if (left <= step) return step;
+  }
+  return left >= kLongestTimeout ? kLongestTimeout : std::chrono::ceil<std::chrono::seconds>(left);
 }
 
 Connection::Connection(const ConnectionSettings& settings)
@@ -65,10 +66,21 @@ bool Connection::Prepare(const Statement& statement) {
 }
 
 void Connection::LimitStatements(pqxx::transaction_base& transaction, Deadline deadline) {
+  deadline_ = deadline;
+  limited_at_ = std::chrono::steady_clock::now();
   const int64_t step = StepFor(deadline);
   if (transaction_pooling_ || step == statement_timeout_ms_) return;
   transaction.exec("SET statement_timeout = " + std::to_string(step));
   statement_timeout_ms_ = step;
+}
+
+void Connection::LimitNext(pqxx::transaction_base& transaction) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - limited_at_ < kLimitAgainAfter) return;
+  limited_at_ = now;
+  statement_timeout_ms_ = -1;  // not known: a rollback takes it back
+  transaction.exec(std::string(transaction_pooling_ ? "SET LOCAL" : "SET") +
+                   " statement_timeout = " + std::to_string(StepFor(deadline_)));
 }
 
 std::string Connection::BeginSql(Deadline deadline, const std::string& settings) const {

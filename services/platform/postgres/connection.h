@@ -33,10 +33,13 @@ class Connection {
   // Registers the statement on its first use. False: statements cannot be prepared here.
   bool Prepare(const Statement& statement);
 
-  // Makes the server end statements once `deadline` is over: at the next of a few fixed steps, so
-  // that the SET, which costs half a query, is rarely needed. With transaction pooling the SET has
+  // Makes the server end statements once `deadline` is over: at the next of fixed steps, so that
+  // the SET, which costs half a query, is rarely needed. With transaction pooling the SET has
   // to be part of each transaction's beginning: BeginSql().
   void LimitStatements(pqxx::transaction_base& transaction, Deadline deadline);
+
+  // Before each further statement: sets the limit again where the one before is a second old.
+  void LimitNext(pqxx::transaction_base& transaction);
 
   // BEGIN of a READ COMMITTED transaction, one round trip. `settings`: further "SET LOCAL ...;".
   std::string BeginSql(Deadline deadline, const std::string& settings = "") const;
@@ -50,6 +53,8 @@ class Connection {
   pqxx::quiet_errorhandler quiet_;  // notices would go to stderr
   std::unordered_set<std::string> prepared_;
   int64_t statement_timeout_ms_ = -1;
+  Deadline deadline_ = Deadline::max();  // as LimitStatements was told
+  std::chrono::steady_clock::time_point limited_at_ = std::chrono::steady_clock::time_point::max();
 };
 
 // The statement_timeout for what is left until `deadline`: the smallest step that is not shorter.

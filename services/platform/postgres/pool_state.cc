@@ -17,7 +17,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kFirstBackoff(50);
 constexpr milliseconds kLongestBackoff(2000);
 constexpr milliseconds kWatchInterval(250);
-constexpr milliseconds kGraceBeforeCut(1000);  // statement_timeout comes first
+// statement_timeout comes first: less than a second after the deadline (StatementTimeout).
+constexpr milliseconds kGraceBeforeCut(2000);
 constexpr milliseconds kRecent(1000);
 constexpr Deadline kForever = Deadline::max();
 

@@ -32,6 +32,7 @@ pqxx::result Session::Run(const Statement& statement, const Parameters& paramete
   last_statement_ = statement.name;
   failed_ = true;  // unless it returns
   RefuseNul(statement, parameters);
+  connection_.LimitNext(transaction_);
   const std::vector<pqxx::binarystring> bytes(parameters.binary().begin(),
                                               parameters.binary().end());
   const auto binary = pqxx::prepare::make_dynamic_params(bytes);
@@ -51,6 +52,7 @@ bool Session::pooled() const { return connection_.transaction_pooling(); }
 pqxx::result Session::ExecuteText(const std::string& sql) {
   last_statement_ = "text";
   failed_ = true;
+  connection_.LimitNext(transaction_);
   pqxx::result result = transaction_.exec(sql);
   failed_ = false;
   return result;
