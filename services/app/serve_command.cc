@@ -80,10 +80,13 @@ Status Run(const config::v1::Config& config, const ServeOptions& options,
     if (count > 1) serving.HurryStop();
   });
   if (Status started = Start(config, options, serving); !started.ok()) {
-    if (!interrupt.requested()) return started;
+    serving.HurryStop();  // nobody was told that it serves
+    if (!interrupt.requested()) {
+      serving.Stop().IgnoreError();  // of which the start's error is the cause
+      return started;
+    }
     log::Info("stopped while it started",
               {{"signal", interrupt.signal()}, {"where", Message(started)}});
-    serving.HurryStop();  // nobody was told that it serves
     return serving.Stop();
   }
   interrupt.Wait();

@@ -56,6 +56,7 @@ Status Serving::Start() {
   const bool plain_text = config_.insecure() || config_.metrics().insecure();
   WINNOW_ASSIGN_OR_RETURN(
       metrics_http_, rpc::MetricsHttp::Start(config_.metrics().listen(), plain_text, metrics_));
+  WINNOW_RETURN_IF_ERROR(rpc::Server::Check(config_));  // before minutes of migrations
   WINNOW_RETURN_IF_ERROR(OpenStore());
   // What waits for PostgreSQL from here on ends with it.
   const std::stop_callback cut(start_called_off_.get_token(),

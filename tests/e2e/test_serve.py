@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import select
 import signal
@@ -214,7 +215,10 @@ def test_a_taken_port_is_told(make_server: Callable[..., Server], single: Server
     assert code == 2
     assert "listen" in error
     assert single.address in error
-    assert "use" in error
+    assert "--listen" in error
+    # Before anything was made, and with the error last.
+    assert not other.data_dir.exists()
+    assert "--listen" in error.splitlines()[-1]
 
 
 def test_a_taken_metrics_port_is_told(make_server: Callable[..., Server]) -> None:
@@ -227,6 +231,7 @@ def test_a_taken_metrics_port_is_told(make_server: Callable[..., Server]) -> Non
     assert code == 2
     assert "metrics.listen" in error
     assert address in error
+    assert "--metrics" in error
 
 
 def test_a_data_directory_in_use_is_told(
@@ -237,6 +242,18 @@ def test_a_data_directory_in_use_is_told(
     assert code == 1
     assert str(single.data_dir) in error
     assert "another" in error.lower() or "in use" in error.lower()
+
+
+def test_a_start_that_fails_late_waits_no_drain_delay_and_ends_with_its_error(
+    make_server: Callable[..., Server],
+) -> None:
+    other = make_server(config={"calls": {"drain_delay": "60s"}})
+    code, error = start_and_fail(other, "--address-file", other.folder / "none" / "address")
+    assert code == 1
+    *logged, last = error.splitlines()
+    assert last.startswith("winnow: --address-file: "), error
+    (drained,) = [json.loads(line) for line in logged if "calls drained" in line]
+    assert drained["ms"] < 60_000
 
 
 def test_a_data_directory_that_is_none_is_told(make_server: Callable[..., Server]) -> None:

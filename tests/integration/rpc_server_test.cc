@@ -55,6 +55,17 @@ TEST(Server, SaysThatAPortIsInUseAndWhatToDo) {
                     HasSubstr("--listen")));
 }
 
+TEST(Server, IsCheckedBeforeItStarts) {
+  EchoServer first;
+  config::v1::Config config;
+  config.set_listen(first.server().address());
+  EXPECT_THAT(Message(rpc::Server::Check(config)), HasSubstr("another process listens there"));
+  config.set_listen("127.0.0.1:0");
+  EXPECT_TRUE(rpc::Server::Check(config).ok()) << Message(rpc::Server::Check(config));
+  config.mutable_peers()->set_ca_file("/nowhere/ca.pem");
+  EXPECT_EQ(ViolationsOf(rpc::Server::Check(config)).at(0).field, "peers.ca_file");
+}
+
 TEST(Server, SaysThatAnAddressIsNotThisMachines) {
   config::v1::Config config;
   config.set_listen("203.0.113.7:0");  // of documentation, nobody's
@@ -359,7 +370,8 @@ TEST(MetricsPort, MayBeOffAndSaysWhatIsWrong) {
   const auto second = rpc::MetricsHttp::Start((*first)->address(), false, metrics);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(ViolationsOf(second.status()).at(0).field, "metrics.listen");
-  EXPECT_THAT(Message(second.status()), HasSubstr("another process listens there"));
+  EXPECT_THAT(Message(second.status()),
+              AllOf(HasSubstr("another process listens there"), HasSubstr("with --metrics")));
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ StatusOr<std::unique_ptr<MetricsHttp>> MetricsHttp::Start(const std::string& lis
         metrics.Source());
     address.port = http->state_->exposer.GetListeningPorts().at(0);
   } catch (const std::exception&) {  // only says that it failed
-    return InvalidField("metrics.listen", BindError(address));
+    return InvalidField("metrics.listen", BindError(address, "--metrics"));
   }
   http->address_ = address.ToString();
   return http;

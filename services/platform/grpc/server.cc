@@ -78,6 +78,16 @@ StatusOr<milliseconds> ToMilliseconds(const google::protobuf::Duration& duration
 
 }  // namespace
 
+Status Server::Check(const config::v1::Config& config) {
+  WINNOW_ASSIGN_OR_RETURN(const ListenAddress address,
+                          ParseListenAddress(config.listen(), "listen"));
+  WINNOW_RETURN_IF_ERROR(CheckReachable(config, address));
+  WINNOW_RETURN_IF_ERROR(MakeServerCredentials(config.tls()).status());
+  WINNOW_RETURN_IF_ERROR(MakePeerCredentials(config).status());
+  std::string taken = ProbeBind(address, "--listen");
+  return taken.empty() ? OkStatus() : InvalidField("listen", std::move(taken));
+}
+
 StatusOr<std::unique_ptr<Server>> Server::Start(const config::v1::Config& config, Runtime& runtime,
                                                 Metrics& metrics, std::span<const Target> targets,
                                                 ServerOptions options) {
@@ -109,7 +119,7 @@ Status Server::Listen(const config::v1::Config& config, std::span<const Target> 
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
     if (server_ != nullptr) server_->Shutdown();
-    return InvalidField("listen", BindError(address));
+    return InvalidField("listen", BindError(address, "--listen"));
   }
   address.port = port_;
   address_ = address.ToString();

@@ -28,6 +28,9 @@ struct ServerOptions {
 // target's stop; Shutdown.
 class Server {
  public:
+  // What Start and Peers::Make would say of addresses and certificates, before anything is begun.
+  // A port that is free now may be taken by then.
+  static Status Check(const config::v1::Config& config);
   // From a config whose defaults are filled in. Errors name the setting: an address that is taken
   // or not this machine's, one beyond loopback without TLS or `insecure`, a certificate that cannot
   // be read. `runtime`, `metrics` and what the targets hold outlive the server.
