@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 
 #include "services/app/targets.h"
 #include "services/platform/config.h"
@@ -25,8 +26,9 @@ void AddConfigOptions(CLI::App& command, ConfigOptions& options) {
 
 StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
   config::v1::Config config;
+  Violations violations;
   if (!options.file.empty()) {
-    WINNOW_ASSIGN_OR_RETURN(config, ReadConfigFile(options.file));
+    WINNOW_ASSIGN_OR_RETURN(config, ReadConfigFile(options.file, &violations));
   }
   if (!options.targets.empty()) {
     config.clear_targets();
@@ -37,10 +39,14 @@ StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
   if (!options.data_dir.empty()) config.set_data_dir(options.data_dir);
   if (options.insecure) config.set_insecure(true);
   FillDefaults(config, CountCpus());
-  Violations violations;
+  // What could not be read has its default now: that says nothing more of it.
+  const std::vector<Violation> unread = violations.all();
   const auto add = [&](const Status& status) {
     for (const Violation& each : ViolationsOf(status)) {
-      violations.Add(each.field, each.description);
+      const bool told = std::any_of(unread.begin(), unread.end(), [&](const Violation& other) {
+        return other.field == each.field;
+      });
+      if (!told) violations.Add(each.field, each.description);
     }
   };
   add(CheckConfig(config));

@@ -9,13 +9,13 @@ constexpr size_t kMaxSecretSize = 64 * 1024;
 
 }  // namespace
 
-StatusOr<config::v1::Config> ReadConfigFile(const std::string& path) {
+StatusOr<config::v1::Config> ReadConfigFile(const std::string& path, Violations* violations) {
   const auto text = ReadFile(path, kMaxConfigSize);
   if (!text.ok()) {
     return InvalidField("", "the config file " + path + " cannot be read: " +
                                 Message(text.status()) + "; give the path of a JSON file");
   }
-  return ParseConfig(*text, path);
+  return ParseConfig(*text, path, violations);
 }
 
 StatusOr<std::string> ReadSecretFile(const std::string& path, std::string_view field) {

@@ -39,7 +39,7 @@ class ConfigReader {
     }
   }
 
-  Status status() const { return violations_.ToStatus(); }
+  const Violations& violations() const { return violations_; }
 
  private:
   static std::string Join(const std::string& path, const std::string& name) {
@@ -162,7 +162,8 @@ class ConfigReader {
 
 }  // namespace
 
-StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view origin) {
+StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view origin,
+                                         Violations* violations) {
   if (json.starts_with("\xEF\xBB\xBF")) json.remove_prefix(3);  // some editors' byte order mark
   if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return InvalidField("", std::string(origin) + " is empty: write {} for the defaults");
@@ -175,7 +176,13 @@ StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view
   config::v1::Config config;
   ConfigReader reader(json, origin);
   reader.ReadMessage(root, "", config);
-  WINNOW_RETURN_IF_ERROR(reader.status());
+  if (violations == nullptr) {
+    WINNOW_RETURN_IF_ERROR(reader.violations().ToStatus());
+    return config;
+  }
+  for (const Violation& each : reader.violations().all()) {
+    violations->Add(each.field, each.description);
+  }
   return config;
 }
 

@@ -107,6 +107,16 @@ TEST(ParseConfig, AllViolationsAreListedWithPathAndPlace) {
                           "targets[1]: must be a string, not a number (w.json:5:22)"));
 }
 
+TEST(ParseConfig, WhatCanBeReadIsReadBesideViolations) {
+  Violations violations;
+  const auto config = ParseConfig(R"({"listn": "x", "listen": 7, "log": {"level": "loud"}})",
+                                  "w.json", &violations);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(violations.size(), 2u);
+  EXPECT_EQ(config->log().level(), "loud");
+  EXPECT_EQ(config->listen(), "");
+}
+
 TEST(ParseConfig, ANameAndItsJsonNameAreTheSameField) {
   EXPECT_THAT(ParseLines(R"({"dataDir": "/a", "data_dir": "/b"})"),
               ElementsAre(HasSubstr("data_dir: is given twice")));
