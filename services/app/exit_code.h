@@ -10,6 +10,7 @@ enum ExitCode : int {
   kUnreachable = 3,    // the server, or what it needs, cannot be reached
   kPartlyRefused = 4,  // an import that went through, with lines that were refused
   kInterrupted = 130,  // ended by Ctrl-C, as shells count it
+  kReaderGone = 141,   // who read standard output has closed it (`| head`), as shells count it
 };
 
 }  // namespace winnow::app

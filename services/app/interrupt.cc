@@ -34,6 +34,14 @@ extern "C" void OnSignal(int number) {
   errno = saved_errno;
 }
 
+// Of any broken pipe or socket: only that of standard output is an end.
+extern "C" void OnBrokenPipe(int) {
+  const int saved_errno = errno;
+  pollfd output = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) _exit(kReaderGone);
+  errno = saved_errno;
+}
+
 void Handle(int number, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
@@ -63,6 +71,8 @@ const Interrupt& Interrupt::Install() {
   }();
   return kInstance;
 }
+
+void Interrupt::EndWithReader() { Handle(SIGPIPE, OnBrokenPipe); }
 
 bool Interrupt::requested() const { return signal() != 0; }
 

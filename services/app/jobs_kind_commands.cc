@@ -208,11 +208,15 @@ void AddJobsKindCommands(CLI::App& group, Command& chosen) {
   AddJobsVerb(group, chosen, "stats", "jobs by state and phase", std::make_shared<JobsOptions>(),
               Plain(RunStats));
   auto options = std::make_shared<JobsOptions>();
-  AddJobsVerb(group, chosen, "pause", "stop a kind and its clocks", options, Plain(RunPause))
-      ->add_option("--note", options->note, "why, for the audit");
+  CLI::App* pause =
+      AddJobsVerb(group, chosen, "pause", "stop a kind and its clocks", options, Plain(RunPause));
+  pause->add_option("--note", options->note, "why, for the audit");
   options = std::make_shared<JobsOptions>();
-  AddJobsVerb(group, chosen, "resume", "go on with a kind", options, Plain(RunResume))
-      ->add_option("--note", options->note, "why, for the audit");
+  CLI::App* resume =
+      AddJobsVerb(group, chosen, "resume", "go on with a kind", options, Plain(RunResume));
+  resume->add_option("--note", options->note, "why, for the audit");
+  // A whole kind is never stopped because nobody said which.
+  for (CLI::App* verb : {pause, resume}) verb->get_option("--kind")->required()->default_str("");
 }
 
 }  // namespace winnow::app

@@ -3,10 +3,13 @@
 #include <CLI/Formatter.hpp>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "services/app/command.h"
 #include "services/app/exit_code.h"
 #include "services/app/interrupt.h"
+#include "services/app/terminal.h"
 
 namespace {
 
@@ -19,7 +22,24 @@ constexpr const char* kFooter = R"(First steps:
   winnow dedup duplicates
 
 Exit codes: 0 done; 1 failed; 2 wrong call or configuration; 3 the server or what it needs is away;
-4 imported, except refused lines; 130 interrupted. `winnow COMMAND --help` tells more.)";
+4 imported, except refused lines; 130 interrupted; 141 nobody reads standard output.
+`winnow COMMAND --help` tells more.)";
+
+// Of a word where a command should be the library says only that a command is missing. Whether it
+// was that.
+bool NameUnknown(const CLI::App& app) {
+  const CLI::App* group = &app;
+  std::string path = app.get_name();
+  while (!group->get_subcommands().empty()) {
+    group = group->get_subcommands().front();
+    path += " " + group->get_name();
+  }
+  const std::vector<std::string> words = group->remaining();
+  if (group->get_require_subcommand_min() == 0 || words.empty()) return false;
+  std::cerr << "winnow: \"" << Printable(words.front()) << "\" is nothing that `" << path
+            << "` knows; `" << path << " --help` lists its commands\n";
+  return true;
+}
 
 int Run(int argc, char** argv) {
   CLI::App app("Winnow: collects items, drops what is known, serves feeds.", "winnow");
@@ -41,6 +61,10 @@ int Run(int argc, char** argv) {
   AddCheckConfigCommand(app, chosen);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    if (NameUnknown(app)) return kUsage;
+    app.exit(error);
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "services/app/exit_code.h"
+#include "services/app/interrupt.h"
 #include "services/app/terminal.h"
 #include "services/platform/config.h"
 #include "services/platform/file.h"
@@ -83,6 +84,7 @@ StatusOr<Remote> Remote::Connect(const RemoteOptions& options) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // Commands talk to the address they are given; a proxy of the environment is for web pages.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  Interrupt::EndWithReader();
   remote.channel_ = grpc::CreateCustomChannel(options.address, credentials, arguments);
   if (!remote.channel_->WaitForConnected(std::chrono::system_clock::now() + remote.timeout_)) {
     return Unavailable(Reason::kPeerUnavailable,

@@ -283,9 +283,12 @@ def test_the_operators_verbs(registry: Serving, client: winnow.Winnow, recording
     client.polling.register_job("stt", recording, state="summarizing")
     seen = jobs("watch", "--resume-token", token, "--count", "1")
     assert f"{recording}  REGISTERED" in seen
-    jobs("pause")
+    unnamed = registry.run("jobs", "pause")
+    assert unnamed.code == 2
+    assert "--kind is required" in unnamed.err
+    jobs("pause", "--kind", "stt")
     assert "paused since" in jobs("stats")
-    jobs("resume")
+    jobs("resume", "--kind", "stt")
 
 
 def test_what_a_handler_may_not_answer_fails_for_good(
