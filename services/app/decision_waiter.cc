@@ -103,7 +103,7 @@ void DecisionWaiter::Answered(Question question, const Status& status) {
   --asking_;
   if (status.ok()) {
     last_progress_ = Clock::now();
-    // We cancel none: a server that is stopping does.
+    // Cancelled by a server that is stopping, or by a signal, after which nobody waits.
   } else if (status.code() == StatusCode::kNotFound || status.code() == StatusCode::kCancelled ||
              IsTransient(status)) {
     not_before_ = Clock::now() + kPause;

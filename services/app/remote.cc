@@ -1,7 +1,6 @@
 #include "services/app/remote.h"
 
 #include <google/rpc/status.pb.h>
-#include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
@@ -9,6 +8,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <vector>
@@ -16,6 +16,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/interrupt.h"
 #include "services/app/terminal.h"
+#include "services/app/unary_calls.h"
 #include "services/platform/config.h"
 #include "services/platform/file.h"
 #include "services/platform/grpc/limits.h"
@@ -25,6 +26,7 @@ namespace winnow::app {
 namespace {
 
 constexpr double kMaxTimeoutSeconds = 3600;
+constexpr std::chrono::milliseconds kLookEvery{50};
 constexpr size_t kMaxPemBytes = size_t{1} << 20;
 
 StatusOr<std::string> ReadPem(const std::string& path, const char* option) {
@@ -44,6 +46,17 @@ StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const Remote
   WINNOW_ASSIGN_OR_RETURN(ssl.pem_cert_chain, ReadPem(options.cert_file, "--cert-file"));
   WINNOW_ASSIGN_OR_RETURN(ssl.pem_private_key, ReadPem(options.key_file, "--key-file"));
   return grpc::SslCredentials(ssl);
+}
+
+bool AwaitConnected(grpc::Channel& channel, std::chrono::milliseconds timeout,
+                    const Interrupt& interrupt) {
+  const auto deadline = std::chrono::system_clock::now() + timeout;
+  while (!interrupt.requested()) {
+    const auto now = std::chrono::system_clock::now();
+    if (channel.WaitForConnected(std::min(deadline, now + kLookEvery))) return true;
+    if (now >= deadline) return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -85,8 +98,12 @@ StatusOr<Remote> Remote::Connect(const RemoteOptions& options) {
   // Commands talk to the address they are given; a proxy of the environment is for web pages.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   Interrupt::EndWithReader();
-  remote.channel_ = grpc::CreateCustomChannel(options.address, credentials, arguments);
-  if (!remote.channel_->WaitForConnected(std::chrono::system_clock::now() + remote.timeout_)) {
+  const Interrupt& interrupt = Interrupt::Install();
+  remote.unary_calls_ = std::make_shared<UnaryCalls>(interrupt);
+  remote.channel_ = Intercepted(options.address, credentials, arguments, remote.unary_calls_);
+  if (!AwaitConnected(*remote.channel_, remote.timeout_, interrupt)) {
+    if (interrupt.requested())
+      return Status(StatusCode::kCancelled, "interrupted before a server answered");
     return Unavailable(Reason::kPeerUnavailable,
                        "no Winnow server answers at " + options.address +
                            ": start one (winnow serve), or name another with --address",

@@ -29,11 +29,14 @@ struct RemoteOptions {
 // --address, --token-file, --tls, ...
 void AddRemoteOptions(CLI::App& command, RemoteOptions& options);
 
+class UnaryCalls;
+
 // A channel and what every call over it carries.
 class Remote {
  public:
-  // Waits until the server answers, at most the timeout. Errors: UNAVAILABLE that says what to try;
-  // FAILED_PRECONDITION for a file that cannot be read.
+  // Waits until the server answers, at most the timeout. From then on a signal ends the unary call
+  // that runs; streams are their callers' to end (Canceller). Errors: UNAVAILABLE that says what to
+  // try; FAILED_PRECONDITION for a file that cannot be read; CANCELLED when a signal came.
   static StatusOr<Remote> Connect(const RemoteOptions& options);
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
@@ -45,6 +48,7 @@ class Remote {
 
  private:
   Remote() = default;
+  std::shared_ptr<UnaryCalls> unary_calls_;  // of the channel
   std::shared_ptr<grpc::Channel> channel_;
   std::string address_;
   std::string authorization_;
