@@ -31,6 +31,18 @@ Detail DetailOf(const grpc::Status& status) {
   return detail;
 }
 
+TEST(ErrorExit, NamesTheFieldThatIsTheToken) {
+  const auto field = [](std::string_view method) {
+    const Status status = NameTokenField(InvalidPageToken("is malformed"), method);
+    EXPECT_EQ(ReasonOf(status), Reason::kInvalidPageToken);
+    return ViolationsOf(status).at(0).field;
+  };
+  EXPECT_EQ(field("winnow.dedup.v1.DedupService/ListDecisions"), "page_token");
+  EXPECT_EQ(field("winnow.dedup.v1.DedupService/WatchDecisions"), "resume_token");
+  EXPECT_EQ(field("winnow.newsfeed.v1.NewsFeedService/CountNewArticles"), "token");
+  EXPECT_EQ(field("winnow.unknown.v1.Service/Method"), "page_token");
+}
+
 struct Row {
   Status status;
   grpc::StatusCode code;

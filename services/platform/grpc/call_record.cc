@@ -153,8 +153,9 @@ CallContext CallRecord::BatchCall() const {
   return call;
 }
 
-grpc::Status CallRecord::End(const Status& status) {
+grpc::Status CallRecord::End(const Status& ended) {
   ended_ = true;
+  const Status status = NameTokenField(ended, stats_.name());
   grpc::Status visible = ToGrpcStatus(status, call_.request_id);
   const auto took = steady_clock::now() - arrival_;
   auto code = static_cast<StatusCode>(visible.error_code());

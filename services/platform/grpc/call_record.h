@@ -30,7 +30,7 @@ class CallRecord {
   // Runs `body`, and makes INTERNAL of what it throws.
   static Status CatchAll(const std::function<Status()>& body);
   // The one exit: counts, logs, and answers what the caller sees. Once.
-  grpc::Status End(const Status& status);
+  grpc::Status End(const Status& ended);
 
   const CallContext& call() const { return call_; }
   // The call as a batch of a stream sees it: with a deadline of its own.

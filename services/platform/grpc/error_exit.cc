@@ -1,5 +1,11 @@
 #include "services/platform/grpc/error_exit.h"
 
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "services/platform/grpc/rpc_status.h"
 #include "services/platform/grpc/visible_error.h"
 
@@ -51,6 +57,24 @@ Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
 }
 
 }  // namespace
+
+Status NameTokenField(const Status& status, std::string_view method) {
+  if (status.ok() || ReasonOf(status) != Reason::kInvalidPageToken) return status;
+  const std::vector<Violation> violations = ViolationsOf(status);
+  std::string name(method);
+  std::replace(name.begin(), name.end(), '/', '.');
+  const auto* found = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
+  if (found == nullptr || violations.size() != 1) return status;
+  for (const char* field : {"page_token", "resume_token", "token"}) {
+    if (found->input_type()->FindFieldByName(field) == nullptr) continue;
+    Status named = InvalidField(field, violations.front().description);
+    status.ForEachPayload([&](auto type, const auto& payload) {
+      if (type.find("BadRequest") == type.npos) named.SetPayload(type, payload);
+    });
+    return named;
+  }
+  return status;
+}
 
 grpc::Status ToGrpcStatus(const Status& status, std::string_view request_id) {
   if (status.ok()) return grpc::Status::OK;
