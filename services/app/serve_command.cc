@@ -62,7 +62,18 @@ void PrintReady(const config::v1::Config& config, const Serving& serving) {
   std::cout << "; " << serving.place() << std::endl;
 }
 
+// Nobody takes that of an earlier run for this one's.
+Status RemoveAddressFile(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) return FailedPrecondition("--address-file: cannot remove the old " + path);
+  return OkStatus();
+}
+
 Status Start(const config::v1::Config& config, const ServeOptions& options, Serving& serving) {
+  if (!options.address_file.empty()) {
+    WINNOW_RETURN_IF_ERROR(RemoveAddressFile(options.address_file));
+  }
   WINNOW_RETURN_IF_ERROR(serving.Start());
   if (!options.address_file.empty()) {
     WINNOW_RETURN_IF_ERROR(WriteAddressFile(options.address_file, serving.address()));

@@ -79,9 +79,14 @@ Status Serving::BringUpToDate(const std::vector<TargetRow>& rows) {
   const bool migrate = store_->is_private() || config_.postgres().migrate_on_start();
   const Deadline deadline = std::chrono::steady_clock::now() + kMigrationLimit;
   for (const TargetRow& row : rows) {
-    WINNOW_RETURN_IF_ERROR(migrate
-                               ? pg::Migrate(store_->writes(), row.migrations(), deadline)
-                               : pg::CheckMigrated(store_->writes(), row.migrations(), deadline));
+    const Status status = migrate ? pg::Migrate(store_->writes(), row.migrations(), deadline)
+                                  : pg::CheckMigrated(store_->writes(), row.migrations(), deadline);
+    if (migrate && status.code() == StatusCode::kDeadlineExceeded) {
+      return DeadlineExceeded("the schema of " + std::string(row.name) +
+                              " did not get up to date within 10 min, which is all that serve "
+                              "waits: run `winnow migrate` with the same options, which waits 1 h");
+    }
+    WINNOW_RETURN_IF_ERROR(status);
   }
   return OkStatus();
 }

@@ -7,9 +7,6 @@
 
 namespace winnow {
 
-// Version of the rules below. A change makes stored canonical forms differ: bump it.
-inline constexpr int kCanonicalUrlVersion = 1;
-
 // The form under which two addresses of one page meet: scheme https, lower-case host without
 // "www.", "m." and "mobile.", no default port, no userinfo, no fragment, no tracking parameters
 // (utm_*, fbclid, ref, rss, ...), the other parameters sorted, "&amp;" read as "&", AMP forms

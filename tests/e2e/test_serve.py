@@ -256,6 +256,16 @@ def test_a_start_that_fails_late_waits_no_drain_delay_and_ends_with_its_error(
     assert drained["ms"] < 60_000
 
 
+def test_a_failed_start_leaves_no_address(make_server: Callable[..., Server]) -> None:
+    other = make_server(config={"postgres": {"url": "postgres://nobody@127.0.0.1:1/none"}})
+    stale = other.folder / "address"
+    stale.write_text("127.0.0.1:1\n")
+    code, error = start_and_fail(other, "--address-file", stale)
+    assert code == 3
+    assert error.splitlines()[-1].startswith("winnow: "), error
+    assert not stale.exists()
+
+
 def test_a_data_directory_that_is_none_is_told(make_server: Callable[..., Server]) -> None:
     other = make_server()
     file = other.folder / "file"
