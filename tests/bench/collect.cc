@@ -92,7 +92,8 @@ void Round(std::vector<double>& first, std::vector<double>& second) {
   http::Client client(options, parts.metrics);
   collector::ImageFinder images(client, quotas, parts.metrics, {});
   collector::Runner runner({items, ledger, credentials, client, images, parts.clock, [] {},
-                            [](milliseconds) { return true; }, [] { return false; }});
+                            [](milliseconds) { return true; }, [] { return false; },
+                            std::chrono::seconds(10), std::chrono::seconds(20)});
   const std::vector<collector::Source> sources = {
       SourceOf(collector::SourceKind::kNaver, collector::Vendor::kNaver),
       SourceOf(collector::SourceKind::kNewsData, collector::Vendor::kNewsData)};
