@@ -69,7 +69,7 @@ TEST_F(MuteBroker, HoldsNoStopUpThatComesWhileItTakesNothing) {
 TEST_F(MuteBroker, IsLeftForTheNextConnectionWhenItTakesNothingForTooLong) {
   test::TcpProxy proxy(address().port);
   AmqpTimes times = kPatient;
-  times.send = std::chrono::milliseconds(500);
+  times.send = std::chrono::seconds(2);
   auto transport = NewTransport(By(proxy, times), nullptr);
   ASSERT_TRUE(transport->Start().ok());
   ASSERT_TRUE(Eventually([&] { return transport->Check().ok(); }));

@@ -54,8 +54,8 @@ def owns_by_value(path: str) -> bool:
 
 
 def joins_threads(path: str) -> bool:
-    # Connecting by libpq, librabbitmq and the resolver cannot be ended from outside; the thread owns
-    # all that it uses.
+    # Connecting by libpq, librabbitmq and the resolver cannot be ended from outside; its thread
+    # owns all that it uses.
     return path != "services/platform/unless_stopped.h"
 
 
