@@ -5,6 +5,8 @@
 #include "services/platform/grpc/error_exit.h"
 #include "services/platform/grpc/rpc_status.h"
 #include "winnow/common/v1/error_reason.pb.h"
+#include "winnow/dedup/v1/dedup_service.pb.h"
+#include "winnow/newsfeed/v1/newsfeed_service.pb.h"
 
 namespace winnow::rpc {
 namespace {
@@ -32,6 +34,9 @@ Detail DetailOf(const grpc::Status& status) {
 }
 
 TEST(ErrorExit, NamesTheFieldThatIsTheToken) {
+  // What a server of these has: the descriptors of their requests.
+  ASSERT_NE(dedup::v1::WatchDecisionsRequest::descriptor(), nullptr);
+  ASSERT_NE(newsfeed::v1::CountNewArticlesRequest::descriptor(), nullptr);
   const auto field = [](std::string_view method) {
     const Status status = NameTokenField(InvalidPageToken("is malformed"), method);
     EXPECT_EQ(ReasonOf(status), Reason::kInvalidPageToken);

@@ -16,7 +16,7 @@ def test_source_calls_carry_their_arguments(client: winnow.Winnow, script: Scrip
     client.collector.delete_source("a")
     client.collector.pause_source("a")
     client.collector.resume_source("a")
-    client.collector.run_source("a")
+    client.collector.run_source("a", request_id="r")
     assert not list(client.collector.sources(namespace="n", page_size=3))
     assert not list(client.collector.runs(source_id="a"))
     assert client.collector.quotas(credential="naver") == []
@@ -30,7 +30,7 @@ def test_source_calls_carry_their_arguments(client: winnow.Winnow, script: Scrip
         collector_service_pb2.DeleteSourceRequest(id="a"),
         collector_service_pb2.PauseSourceRequest(id="a"),
         collector_service_pb2.ResumeSourceRequest(id="a"),
-        collector_service_pb2.RunSourceRequest(id="a"),
+        collector_service_pb2.RunSourceRequest(id="a", request_id="r"),
         collector_service_pb2.ListSourcesRequest(namespace="n", page_size=3),
         collector_service_pb2.ListRunsRequest(source_id="a"),
         collector_service_pb2.GetQuotaRequest(credential="naver"),

@@ -210,8 +210,7 @@ Status Relay::Measure() {
 }
 
 Status Relay::Release(Deadline deadline) {
-  deadline =
-      std::min(std::max(deadline, steady_clock::now() + kStopGrace), StatementDeadline());
+  deadline = std::min(std::max(deadline, steady_clock::now() + kStopGrace), StatementDeadline());
   WINNOW_RETURN_IF_ERROR(RemoveSettled(deadline));
   lease_until_ = Deadline{};
   return pool_.Write(deadline, [&](pg::Session& session) {
