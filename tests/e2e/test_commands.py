@@ -57,14 +57,16 @@ def test_a_signal_ends_a_command_while_it_connects(number: signal.Signals) -> No
                 assert process.wait(timeout=LIMIT_SECONDS) == 130
 
 
-class Deaf(grpc.GenericRpcHandler):
+class Deaf(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # no generic class outside the stubs
     """Takes every call, and answers none."""
 
     def __init__(self) -> None:
         self.called = threading.Event()
         self.ended = threading.Event()
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+    def service(
+        self, handler_call_details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler[bytes, bytes]:
         def wait(request: bytes, context: grpc.ServicerContext) -> bytes:
             context.add_callback(self.ended.set)
             self.called.set()
