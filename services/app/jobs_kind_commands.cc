@@ -170,7 +170,7 @@ void AddPurgeVerb(CLI::App& group, Command& chosen) {
   const auto options = std::make_shared<JobsOptions>();
   CLI::App* purge =
       AddJobsVerb(group, chosen, "purge", "delete ended jobs", options, Plain(RunPurge));
-  purge->footer("Example:\n  winnow jobs purge --older-than 604800 --dry-run");
+  purge->footer("Example:\n  winnow jobs purge --kind stt --older-than 604800 --dry-run");
   purge->add_option("--older-than", options->min_age_seconds, "seconds since they ended")
       ->required()
       ->check(CLI::Range(0.0, 315360000.0));
@@ -215,8 +215,11 @@ void AddJobsKindCommands(CLI::App& group, Command& chosen) {
   CLI::App* resume =
       AddJobsVerb(group, chosen, "resume", "go on with a kind", options, Plain(RunResume));
   resume->add_option("--note", options->note, "why, for the audit");
-  // A whole kind is never stopped because nobody said which.
-  for (CLI::App* verb : {pause, resume}) verb->get_option("--kind")->required()->default_str("");
+  // Nothing happens to a whole kind because nobody said which.
+  for (CLI::App* verb :
+       {pause, resume, group.get_subcommand("kick"), group.get_subcommand("purge")}) {
+    verb->get_option("--kind")->required()->default_str("");
+  }
 }
 
 }  // namespace winnow::app

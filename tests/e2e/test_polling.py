@@ -265,14 +265,15 @@ def test_the_operators_verbs(registry: Serving, client: winnow.Winnow, recording
     assert recording in kicked.ids
     assert client.polling.kick_jobs("stt", request_id=recording) == kicked
     jobs("bury", recording)
-    assert recording in jobs("kick")
+    assert recording in jobs("kick", "--kind", "stt")
     assert "would sweep" in jobs("policy", "preview", "--deadline", "1800")
     assert "lease 60 s" in jobs("policy", "show")
     assert "ended jobs kept 2592000 s" in jobs("policy", "show")
     jobs("cancel", recording)
-    assert recording in jobs("purge", "--older-than", "0", "--dry-run")
+    assert recording in jobs("purge", "--kind", "stt", "--older-than", "0", "--dry-run")
     assert client.polling.get_job("stt", recording).phase == polling_pb2.JOB_PHASE_CANCELLED
-    jobs("purge", "--older-than", "0")
+    assert registry.run("jobs", "purge", "--older-than", "0").code == 2, "of which kind?"
+    jobs("purge", "--kind", "stt", "--older-than", "0")
     missing = registry.run("jobs", "show", recording)
     assert missing.code == 1
     assert "does not exist" in missing.err
