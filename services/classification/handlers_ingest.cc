@@ -7,7 +7,7 @@
 #include "services/platform/utf8.h"
 
 // What external agents deliver into runs. Messages that follow each other into one run share a
-// look-up and a transaction, and each is answered as if it had come alone.
+// look-up and a transaction, and each is answered as if it had come alone, but for missing_count.
 namespace winnow::classification {
 namespace {
 
@@ -179,10 +179,13 @@ void Handlers::Write(const rpc::CallContext& call, Deadline deadline, const Writ
 
 StatusOr<std::vector<v1::IngestVerdictsResponse>> Handlers::IngestVerdicts(
     const rpc::CallContext& call, std::span<const v1::IngestVerdictsRequest> requests) {
-  const Deadline deadline = std::min(call.deadline, std::chrono::steady_clock::now() + kLimit);
+  // Of one group, not of all that came together.
+  const auto deadline = [&] {
+    return std::min(call.deadline, std::chrono::steady_clock::now() + kLimit);
+  };
   const auto look_up = [&](const Group& group) -> Found {
     WINNOW_RETURN_IF_ERROR(group[0].status);
-    return store_.FindInput(deadline, group[0].run, IdsOf(group));
+    return store_.FindInput(deadline(), group[0].run, IdsOf(group));
   };
   std::vector<v1::IngestVerdictsResponse> responses(requests.size());
   const auto write = [&](const Group& group, const Found& found) {
@@ -201,12 +204,12 @@ StatusOr<std::vector<v1::IngestVerdictsResponse>> Handlers::IngestVerdicts(
           Sort(one, rest.first(one.ids.size()), *response.mutable_ingested());
       rest = rest.subspan(one.ids.size());
       if (writing.Holds(known)) {
-        Write(call, deadline, writing);
+        Write(call, deadline(), writing);
         writing.Clear();
       }
       writing.Add(known, response);
     }
-    Write(call, deadline, writing);
+    Write(call, deadline(), writing);
   };
   const std::vector<Group> groups = ToGroups(requests);
   Found found = look_up(groups[0]);

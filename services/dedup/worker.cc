@@ -182,8 +182,7 @@ void Worker::Run() {
 // Those that somebody waits for go first, with few others: he is answered when all of them are.
 std::vector<Job> Worker::TakeJobs(Lane& lane) {
   std::vector<Job> jobs;
-  const size_t most =
-      lane.urgent.empty() ? SIZE_MAX : std::max(kMostBesideUrgent, lane.urgent.size());
+  const size_t most = lane.urgent.empty() ? SIZE_MAX : lane.urgent.size() + kMostBesideUrgent;
   const size_t limit = std::min(lane.decider.batch_limit(), most);
   for (std::deque<Job>* queue : {&lane.urgent, &lane.bulk}) {
     while (!queue->empty() && jobs.size() < limit) {

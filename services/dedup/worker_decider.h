@@ -57,7 +57,7 @@ class NamespaceDecider {
   std::string epoch_;        // of the history that the window was read from
   bool is_current_ = false;  // false: there may be more to read than a transaction should
   size_t batch_limit_ = 250;
-  Deadline last_foreign_{};        // when another instance's entries were last read under the lock
+  Deadline last_foreign_{};        // when another instance's entries were last met
   int64_t counted_documents_ = 0;  // what of the shared budget is this window's
 };
 

@@ -24,7 +24,10 @@ std::string HotKeyOf(const v1::ListArticlesRequest& request) {
   key += '/';  // which no namespace has, nor a category the space
   key += request.category_id();
   key += ' ';
-  key += std::to_string(request.page_size());
+  // As it will be: sizes that mean the same page share one.
+  if (request.page_size() < 0) return {};
+  key += std::to_string(request.page_size() == 0 ? kDefaultPageSize
+                                                 : std::min(request.page_size(), kMaxPageSize));
   return key;
 }
 

@@ -1,5 +1,7 @@
 -- How long ended jobs stay; rules that say nothing of it keep them for 30 days.
 ALTER TABLE polling.policies ADD COLUMN retention_us bigint NOT NULL DEFAULT 2592000000000;
+-- Buried jobs stay, and are not read again by every look for what may go.
+CREATE INDEX jobs_expiring ON polling.jobs (kind, ready_time, id) WHERE phase > 3;
 
 -- What a kick or purge did, for who sends it again: how many jobs, and the first of their ids.
 ALTER TABLE polling.audit_entries ADD COLUMN request_id text COLLATE "C",
