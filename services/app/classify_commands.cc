@@ -7,6 +7,7 @@
 #include <span>
 
 #include "services/app/byte_source.h"
+#include "services/app/canceller.h"
 #include "services/app/command.h"
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
@@ -181,15 +182,20 @@ int WatchToItsEnd(const ClassifyOptions& options, const Remote& remote, Stub& st
   request.set_run_id(run);
   const auto stream = stub.WatchRun(&context, request);
   WatchRunResponse response;
-  while (stream->Read(&response)) {
-    if (interrupt.requested()) context.TryCancel();
-    if (options.json) {
-      if (PrintJson(response.run()) != kOk) return kFailed;
-    } else {
-      PrintRun(response.run());
+  int printed = kOk;
+  {
+    const Canceller canceller(interrupt, context);
+    while (printed == kOk && stream->Read(&response)) {
+      if (options.json) {
+        printed = PrintJson(response.run());
+      } else {
+        PrintRun(response.run());
+      }
     }
   }
+  if (printed != kOk) context.TryCancel();
   const Status ended = ToStatus(stream->Finish());
+  if (printed != kOk) return kFailed;
   if (interrupt.requested()) return kInterrupted;
   if (!ended.ok()) return Fail(ended);
   return response.run().state() == RUN_STATE_COMPLETE ? kOk : kFailed;

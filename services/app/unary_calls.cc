@@ -53,6 +53,7 @@ UnaryCalls::UnaryCalls(const Interrupt& interrupt) : watch_(interrupt, [this](in
 
 void UnaryCalls::Add(grpc::ClientContext* call) {
   const std::scoped_lock lock(mutex_);
+  if (cancelled_) call->TryCancel();
   calls_.insert(call);
 }
 
@@ -63,6 +64,7 @@ void UnaryCalls::Remove(grpc::ClientContext* call) {
 
 void UnaryCalls::Cancel() {
   const std::scoped_lock lock(mutex_);
+  cancelled_ = true;
   for (grpc::ClientContext* call : calls_) call->TryCancel();
 }
 

@@ -26,6 +26,7 @@ class UnaryCalls {
   void Cancel();
   std::mutex mutex_;
   std::set<grpc::ClientContext*> calls_;
+  bool cancelled_ = false;   // those that begin later, too
   const SignalWatch watch_;  // last: it cancels
 };
 

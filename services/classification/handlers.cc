@@ -178,7 +178,7 @@ StatusOr<v1::ClassifyTextsResponse> Handlers::ClassifyTexts(
       out.set_weight(one.weight);
     }
   }
-  response.set_model(decider->version());
+  response.set_model(decider->model().version());
   response.set_policy_name(decider->policy().name);
   response.set_policy_version(decider->policy().version);
   return response;

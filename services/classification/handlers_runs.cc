@@ -57,7 +57,7 @@ StatusOr<v1::StartRunResponse> Handlers::StartRun(const rpc::CallContext& call,
                           policies_.Get(call.deadline, run.video.ns, policy.name, policy.version));
   run.policy = policy.name;
   run.policy_version = decider->policy().version;
-  run.model = run.classifier == "embedded" ? decider->version()
+  run.model = run.classifier == "embedded" ? decider->model().version()
               : run.classifier == "llm"    ? options_.llm_model
                                            : request.model();
   run.activate = request.activate();

@@ -60,9 +60,6 @@ class Decider {
 
   const Policy& policy() const { return policy_; }
   const LinearModel& model() const { return model_; }
-  // Of what decides beside the policy: the weights, and which heads look at which texts. The second
-  // number grows when that changes.
-  std::string version() const { return model_.version() + "/2"; }
 
  private:
   const LinearModel& model_;

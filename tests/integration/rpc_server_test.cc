@@ -335,7 +335,11 @@ TEST(Peers, NamesTheSettingThatIsMissing) {
 
 TEST(Peers, AreCalledPastAProxyOfTheEnvironment) {
   EchoServer server;
-  setenv("http_proxy", "http://127.0.0.1:1", 1);  // where nothing answers
+  setenv("grpc_proxy", "http://127.0.0.1:1", 1);  // where nothing answers
+  const char* exempt = getenv("no_proxy");
+  const std::string kept = exempt == nullptr ? "" : exempt;
+  unsetenv("no_proxy");
+  unsetenv("no_grpc_proxy");
   config::v1::Config config;
   config.mutable_peers()->set_dedup(server.server().address());
   Metrics metrics;
@@ -345,7 +349,8 @@ TEST(Peers, AreCalledPastAProxyOfTheEnvironment) {
   const auto stub = echo::EchoService::NewStub((*peers)->Find("dedup")->channel());
   echo::SayResponse response;
   const grpc::Status status = Say(*stub, response, "", false);
-  unsetenv("http_proxy");
+  unsetenv("grpc_proxy");
+  setenv("no_proxy", kept.c_str(), 1);
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 

@@ -25,6 +25,15 @@ Status RefusedByPeer(std::string_view peer) {
                      kPeerRetryAfter);
 }
 
+// What gRPC makes of a stream that a proxy resets because the server behind it died. Other answers
+// of proxies, such as a status of HTTP, may be for good.
+bool IsReset(const grpc::Status& status) {
+  for (const char* text : {"RST_STREAM", "Stream removed", "GOAWAY", "Connection reset"}) {
+    if (status.error_message().find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // Made by the transport, or by a server that is not ours.
 Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
   switch (status.error_code()) {
@@ -44,8 +53,7 @@ Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
                          kPeerRetryAfter);
     case grpc::StatusCode::INTERNAL:
     case grpc::StatusCode::UNKNOWN:
-      // What gRPC makes of a stream that a proxy resets because the server behind it died.
-      if (status.error_details().empty()) {
+      if (IsReset(status)) {
         return Unavailable(Reason::kPeerUnavailable,
                            "the connection to " + std::string(peer) + " was lost", kPeerRetryAfter);
       }

@@ -27,7 +27,7 @@ class PoolState;
 // (STORE_UNAVAILABLE) when PostgreSQL is away, OVERLOADED when no connection came free in time,
 // DEADLINE_EXCEEDED for a statement timeout, ABORTED (WRITE_CONFLICT) after three serialization
 // failures or deadlocks, INTERNAL for the rest. Driver text goes to the log only. A server that
-// does not answer at all is cut off two seconds after the deadline.
+// does not answer at all is cut off 2.5 s after the deadline.
 class Pool {
  public:
   Pool(PoolOptions options, Metrics& metrics);

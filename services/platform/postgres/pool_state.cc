@@ -17,8 +17,9 @@ using std::chrono::steady_clock;
 constexpr milliseconds kFirstBackoff(50);
 constexpr milliseconds kLongestBackoff(2000);
 constexpr milliseconds kWatchInterval(250);
-// statement_timeout comes first: less than a second after the deadline (StatementTimeout).
-constexpr milliseconds kGraceBeforeCut(2000);
+// statement_timeout comes first: less than two seconds after the deadline (StatementTimeout, which
+// is set again for statements that begin a second later).
+constexpr milliseconds kGraceBeforeCut(2500);
 constexpr milliseconds kRecent(1000);
 constexpr Deadline kForever = Deadline::max();
 
