@@ -2,22 +2,18 @@
 // of 1,000, in one run: rounds of bare, ingest, bare again (the A/A control), medians.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "services/collector/service.h"
 #include "services/platform/postgres/private_postgres.h"
+#include "tests/bench/cpu.h"
 #include "tests/bench/ingest_rows.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_platform.h"
@@ -39,54 +35,6 @@ void OrExit(const Status& status) {
   std::exit(1);
 }
 
-double Seconds(steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
-// User and system time so far, which other work on the machine disturbs less than the clock.
-struct Cpu {
-  double self = 0;      // server and client of the ingest leg, or the bare leg's client
-  double postgres = 0;  // all processes of the PostgreSQL server
-};
-
-// utime and stime of /proc/PID/stat in seconds when PID is `postmaster` or a child of it, else 0.
-double CpuOf(const std::filesystem::path& process, pid_t postmaster) {
-  std::ifstream file(process / "stat");
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream rest(line.substr(name_end + 2));
-  std::vector<std::string> fields;
-  for (std::string field; rest >> field;) fields.push_back(field);
-  const bool ours =
-      fields[1] == std::to_string(postmaster) || process.filename() == std::to_string(postmaster);
-  if (!ours) return 0;
-  return (std::stod(fields[11]) + std::stod(fields[12])) /
-         static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-Cpu CpuSoFar(pid_t postmaster) {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  Cpu cpu{of(usage.ru_utime) + of(usage.ru_stime), 0};
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") == std::string::npos) {
-      cpu.postgres += CpuOf(entry.path(), postmaster);
-    }
-  }
-  return cpu;
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 double RunBare(pg::Pool& pool, const std::vector<collector::Item>& rows) {
   const auto begin = steady_clock::now();
   for (size_t from = 0; from < rows.size(); from += 1'000) {
@@ -104,7 +52,9 @@ double RunIngest(grpc::GenericStub& stub, const std::vector<grpc::ByteBuffer>& r
   const auto stream =
       stub.PrepareCall(&context, "/winnow.collector.v1.CollectorService/IngestItems", &queue);
   enum Tag : intptr_t { kStart = 1, kWrite, kRead, kFinish };
-  const auto tag = [](Tag t) { return reinterpret_cast<void*>(t); };
+  const auto tag = [](Tag t) {
+    return reinterpret_cast<void*>(t);  // NOLINT(performance-no-int-to-ptr): gRPC's tags
+  };
   size_t written = 0;
   size_t read = 0;
   grpc::ByteBuffer answer;

@@ -34,15 +34,20 @@ class PollingRacesTest : public PollingTest {
     return Number("SELECT count(*) FROM polling.job_events WHERE id = '" + id + "'");
   }
 
+  // From summarizing to processing, which the default rules do not have.
+  void AllowBack() {
+    ASSERT_TRUE(Change("stt", [](Policy policy) {
+                  policy.transitions.emplace_back("summarizing", "processing");
+                  return policy;
+                }).ok());
+  }
+
   pg::Pool holder_{{.name = "holder", .url = url_, .password = "", .connections = 1}, metrics_};
 };
 
 TEST_F(PollingRacesTest, ACommandThatIsSentAgainLaterIsDoneOnce) {
   // There and back, so that the late one would be allowed.
-  ASSERT_TRUE(Change("stt", [](Policy policy) {
-                policy.transitions.emplace_back("summarizing", "processing");
-                return policy;
-              }).ok());
+  AllowBack();
   Register("1");
   const int64_t token = Claim("w")[0].token;
   const command::Transition there{token, "summarizing", std::nullopt};
@@ -59,10 +64,7 @@ TEST_F(PollingRacesTest, ACommandThatIsSentAgainLaterIsDoneOnce) {
 }
 
 TEST_F(PollingRacesTest, ACommandThatWaitedForTheLockSeesWhatWasDoneMeanwhile) {
-  ASSERT_TRUE(Change("stt", [](Policy policy) {
-                policy.transitions.emplace_back("summarizing", "processing");
-                return policy;
-              }).ok());
+  AllowBack();
   Register("1");
   const int64_t token = Claim("w")[0].token;
   std::promise<void> held;

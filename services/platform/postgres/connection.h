@@ -33,9 +33,9 @@ class Connection {
   // Registers the statement on its first use. False: statements cannot be prepared here.
   bool Prepare(const Statement& statement);
 
-  // Makes the server end statements once `deadline` is over: at the next of fixed steps, so that
-  // the SET, which costs half a query, is rarely needed. With transaction pooling the SET has
-  // to be part of each transaction's beginning: BeginSql().
+  // Makes the server end statements once `deadline` is over, at the next whole second, so that
+  // callers with one deadline share a SET, which costs half a query. With transaction pooling the
+  // SET has to be part of each transaction's beginning: BeginSql().
   void LimitStatements(pqxx::transaction_base& transaction, Deadline deadline);
 
   // Before each further statement: sets the limit again where the one before is a second old.

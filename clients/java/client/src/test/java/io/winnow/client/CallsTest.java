@@ -82,15 +82,14 @@ class CallsTest {
     }
   }
 
-  @Test
-  void unavailableIsTriedAgainUntilItWorks() throws Exception {
+  private static void isTriedAgainUntilItWorks(Throwable failure) throws Exception {
     AtomicInteger calls = new AtomicInteger();
     var service =
         new CollectorServiceImplBase() {
           @Override
           public void getItem(GetItemRequest request, StreamObserver<GetItemResponse> observer) {
             if (calls.incrementAndGet() < 3) {
-              observer.onError(FakeServer.unavailable());
+              observer.onError(failure);
               return;
             }
             observer.onNext(GetItemResponse.newBuilder().setItem(item("found")).build());
@@ -104,27 +103,15 @@ class CallsTest {
     }
   }
 
+  @Test
+  void unavailableIsTriedAgainUntilItWorks() throws Exception {
+    isTriedAgainUntilItWorks(FakeServer.unavailable());
+  }
+
   /** As behind Envoy, whose upstream was killed amid a call. */
   @Test
   void aStreamThatAProxyResetIsTriedAgain() throws Exception {
-    AtomicInteger calls = new AtomicInteger();
-    var service =
-        new CollectorServiceImplBase() {
-          @Override
-          public void getItem(GetItemRequest request, StreamObserver<GetItemResponse> observer) {
-            if (calls.incrementAndGet() < 3) {
-              observer.onError(Status.INTERNAL.withDescription("RST_STREAM").asException());
-              return;
-            }
-            observer.onNext(GetItemResponse.newBuilder().setItem(item("found")).build());
-            observer.onCompleted();
-          }
-        };
-    try (var server = new FakeServer(service);
-        var winnow = connect(server)) {
-      assertEquals("found", winnow.collector().getItem("x").getTitle());
-      assertEquals(3, calls.get());
-    }
+    isTriedAgainUntilItWorks(Status.INTERNAL.withDescription("RST_STREAM").asException());
   }
 
   @Test
