@@ -4,6 +4,7 @@
 #include "services/newsfeed/store_entries.h"
 #include "services/newsfeed/store_keywords.h"
 #include "services/newsfeed/store_known.h"
+#include "services/newsfeed/store_log.h"
 #include "services/newsfeed/store_search.h"
 #include "services/platform/embedded.h"
 

@@ -13,7 +13,7 @@
 #include "services/newsfeed/citations.h"
 #include "services/newsfeed/feed_query.h"
 #include "services/newsfeed/feed_status.h"
-#include "services/newsfeed/store_log.h"
+#include "services/newsfeed/log_batch.h"
 #include "services/newsfeed/upsert.h"
 #include "services/platform/clock.h"
 #include "services/platform/postgres/migrate.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -41,24 +38,5 @@ LogReceipt AppendChanges(pg::LogSession& log, std::span<const Change> changes);
 // Whether the transaction with this receipt is known to be committed. One that changed no article
 // left no trace: false, and doing it again changes nothing.
 StatusOr<bool> IsCommitted(pg::Session& session, const LogReceipt& receipt);
-
-// How many articles a log transaction takes, so that it holds the lock for about 10 ms on this
-// machine.
-class LogBatch {
- public:
-  size_t size() const { return size_.load(std::memory_order_relaxed); }
-  void Learn(size_t articles, std::chrono::steady_clock::duration held) {
-    if (held > std::chrono::milliseconds(15)) {
-      size_ = std::max(kLeast, size() * 3 / 4);
-    } else if (held < std::chrono::milliseconds(8) && articles >= size()) {
-      size_ = std::min(kMost, size() * 5 / 4);
-    }
-  }
-
- private:
-  static constexpr size_t kLeast = 50;
-  static constexpr size_t kMost = 500;
-  std::atomic<size_t> size_ = 200;
-};
 
 }  // namespace winnow::newsfeed

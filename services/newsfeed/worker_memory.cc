@@ -5,6 +5,7 @@
 #include <map>
 
 #include "services/newsfeed/convert.h"
+#include "services/newsfeed/store_log.h"
 #include "services/platform/log.h"
 
 namespace winnow::newsfeed {
