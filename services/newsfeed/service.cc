@@ -9,6 +9,7 @@
 #include "services/newsfeed/worker.h"
 #include "services/newsfeed/worker_index.h"
 #include "services/newsfeed/worker_projector.h"
+#include "services/newsfeed/worker_search.h"
 #include "services/platform/grpc/binder.h"
 #include "services/platform/log.h"
 #include "services/platform/timestamp.h"
@@ -231,7 +232,9 @@ struct State {
         tree_worker(tree, platform.metrics),
         index(platform.reads, platform.writes, platform.logs),
         index_worker(index, platform.metrics),
-        search(platform.reads, platform.metrics),
+        search(platform.reads, platform.writes, platform.metrics),
+        search_worker(
+            search, [this] { return store.last_commit(); }, platform.metrics),
         stats(platform.reads),
         memory(settings.memory_articles, settings.memory_feeds),
         hub(platform.metrics),
@@ -276,6 +279,7 @@ struct State {
   IndexStore index;
   IndexWorker index_worker;
   SearchStore search;
+  SearchWorker search_worker;
   StatsStore stats;
   FeedMemory memory;
   WatchHub hub;
@@ -325,6 +329,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
     state.keeper.Start();
     state.tree_worker.Start();
     state.index_worker.Start();
+    state.search_worker.Start();
     if (state.projector) state.projector->Start();
     state.worker.Start(ItemsOf(collector));
     return OkStatus();
@@ -332,6 +337,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.stop = [&state = *state] {
     state.worker.Stop();
     if (state.projector) state.projector->Stop();
+    state.search_worker.Stop();
     state.index_worker.Stop();
     state.tree_worker.Stop();
     state.keeper.Stop();

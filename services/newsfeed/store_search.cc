@@ -14,6 +14,9 @@ namespace {
 // The newest articles that are looked at before the index is: what is common is among them, and the
 // index would have to collect all that it is in.
 constexpr int kLookedAt = 2'000;
+// Where these have a quarter of a page, some times as many have a whole one, most likely: quicker
+// than to collect thousands by the index.
+constexpr int kLookedFurther = 5;
 // Times that candidates without the terms (pairs that do not stand together) are replaced by
 // others; then the page is short, and has a token.
 constexpr int kMostRounds = 10;
@@ -31,6 +34,10 @@ constexpr pg::Statement kDelete{
     "DELETE FROM newsfeed.article_search k "
     "USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS s (namespace, published_at, id) "
     "WHERE k.namespace = s.namespace AND k.published_at = s.published_at AND k.id = s.id"};
+
+constexpr pg::Statement kMerge{
+    "newsfeed.merge_search",
+    "SELECT gin_clean_pending_list('newsfeed.article_search_grams'::regclass)"};
 
 constexpr char kBelow[] =
     "s.namespace = (SELECT $1::text) AND (s.published_at, s.id) < ((SELECT $2::timestamptz), "
@@ -94,14 +101,14 @@ class Searching {
       for (const pqxx::row& row : rows) {
         if (Take(row)) return std::move(page_);
       }
-      if (rows.size() < static_cast<size_t>(Wanted())) return std::move(page_);  // the end
+      if (rows.size() < Wanted()) return std::move(page_);  // the end
     }
     page_.next = before_;
     return std::move(page_);
   }
 
  private:
-  int Wanted() const { return query_.page_size + 1; }
+  size_t Wanted() const { return static_cast<size_t>(query_.page_size) + 1; }
 
   pqxx::result Candidates() {
     const std::string time =
@@ -112,7 +119,11 @@ class Searching {
       const int looked_at = kLookedAt / static_cast<int>(std::min<size_t>(grams_.size(), 8));
       pqxx::result rows =
           session_.Execute(ByKey(), query_.ns, time, id, grams, Wanted(), looked_at);
-      if (rows.size() == static_cast<size_t>(Wanted())) return rows;
+      if (rows.size() < Wanted() && rows.size() >= Wanted() / 4) {
+        rows = session_.Execute(ByKey(), query_.ns, time, id, grams, Wanted(),
+                                looked_at * kLookedFurther);
+      }
+      if (rows.size() == Wanted()) return rows;
       by_grams_ = true;
     }
     return session_.Execute(ByGrams(), query_.ns, time, id, grams, Wanted());
@@ -201,8 +212,9 @@ void ReplaceSearch(pg::Session& session, std::span<const Edit> edits) {
   Insert(session, rows);
 }
 
-SearchStore::SearchStore(pg::Pool& reads, Metrics& metrics)
+SearchStore::SearchStore(pg::Pool& reads, pg::Pool& writes, Metrics& metrics)
     : reads_(reads),
+      writes_(writes),
       by_newest_(Searches(metrics, "newest")),
       by_index_(Searches(metrics, "index")),
       candidates_(metrics.GetCounter("winnow_newsfeed_search_candidates_total",
@@ -215,6 +227,12 @@ StatusOr<SearchPage> SearchStore::Search(Deadline deadline, const SearchQuery& q
     (searching.by_grams() ? by_index_ : by_newest_).Increment();
     candidates_.Increment(searching.looked_at());
     return page;
+  });
+}
+
+StatusOr<int64_t> SearchStore::MergeWords(Deadline deadline) {
+  return writes_.Read(deadline, [](pg::Session& session) -> StatusOr<int64_t> {
+    return session.Execute(kMerge)[0][0].as<int64_t>();
   });
 }
 

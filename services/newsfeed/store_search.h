@@ -21,11 +21,15 @@ void ReplaceSearch(pg::Session& session, std::span<const Edit> edits);
 
 class SearchStore {
  public:
-  SearchStore(pg::Pool& reads, Metrics& metrics);
+  SearchStore(pg::Pool& reads, pg::Pool& writes, Metrics& metrics);
   StatusOr<SearchPage> Search(Deadline deadline, const SearchQuery& query);
+  // Puts the words that wait in front of the index (GIN's pending list) into it; how many pages of
+  // 8 kB waited. Whoever stores articles does so as well when the list is full, holding the log.
+  StatusOr<int64_t> MergeWords(Deadline deadline);
 
  private:
   pg::Pool& reads_;
+  pg::Pool& writes_;
   Counter& by_newest_;
   Counter& by_index_;
   Counter& candidates_;

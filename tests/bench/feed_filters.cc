@@ -228,7 +228,7 @@ void Run(int articles) {
   OrExit(pg::Migrate(writes, StoreMigrations(), Soon()));
   SystemClock clock;
   Store store(reads, writes, writes, clock, {});
-  SearchStore search(reads, metrics);
+  SearchStore search(reads, reads, metrics);
   const Words words;
   Fill(writes, words, articles);
   std::printf("%d articles of 8 tags of %d, %d queries each, pages of 20\n", articles, kTags,

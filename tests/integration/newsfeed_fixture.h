@@ -160,7 +160,7 @@ class NewsFeedTest : public ::testing::Test {
   FeedMemory memory_{kMemoryArticles, 4};
   WatchHub hub_{metrics_};
   MemoryKeeper keeper_{reads_, store_, memory_, hub_, kMemoryArticles, metrics_};
-  SearchStore search_{reads_, metrics_};
+  SearchStore search_{reads_, writes_, metrics_};
   StatsStore stats_{reads_};
   PageMetrics pages_{metrics_};
   const Handlers::Parts parts_{

@@ -1,7 +1,9 @@
 #include <random>
 
 #include "services/newsfeed/search_terms.h"
+#include "services/newsfeed/worker_search.h"
 #include "tests/integration/newsfeed_fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/plans.h"
 
 // Articles found by their texts.
@@ -111,9 +113,37 @@ TEST_F(Searching, RefusesTokensOfOtherSearches) {
   EXPECT_EQ(ViolationsOf(handlers_.SearchArticles(Call(), request).status()).size(), 2u);
 }
 
+// Half of the time that storing articles held the log went there.
+TEST_F(Searching, MergesWordsBehindThoseWhoStore) {
+  SearchWorker worker(
+      search_, [this] { return store_.last_commit(); }, metrics_);
+  worker.Start();
+  Upsert({Titled("a", 1, "태양광"), Titled("b", 2, "태양광과 풍력")});
+  EXPECT_TRUE(test::Eventually([&] {
+    return metrics_.Render().find("search_merged_pages_total 0\n") == std::string::npos;
+  }));
+  worker.Stop();
+  const auto waiting = search_.MergeWords(Soon());
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  EXPECT_EQ(*waiting, 0);
+  EXPECT_THAT(Search("태양"), ElementsAre("a", "b"));
+}
+
+TEST_F(Searching, GoesOnWhereWordsCannotBeMerged) {
+  Execute("DROP INDEX newsfeed.article_search_grams");
+  SearchWorker worker(
+      search_, [this] { return store_.last_commit(); }, metrics_);
+  worker.Start();
+  Upsert({Titled("a", 1, "태양광")});
+  EXPECT_TRUE(test::Eventually([&] {
+    return metrics_.Render().find("search_merge_failures_total 1\n") != std::string::npos;
+  }));
+  EXPECT_THAT(Search("태양"), ElementsAre("a"));
+}
+
 TEST_F(Searching, IsPlannedByIndex) {
   pg::Pool one{{.name = "one", .url = url_, .connections = 1}, metrics_};
-  SearchStore store{one, metrics_};
+  SearchStore store{one, writes_, metrics_};
   SearchQuery query;
   query.terms = {"태양"};
   ASSERT_TRUE(store.Search(Soon(), query).ok());

@@ -1,0 +1,69 @@
+#include "services/newsfeed/worker_search.h"
+
+#include <chrono>
+#include <utility>
+
+#include "services/platform/log.h"
+
+namespace winnow::newsfeed {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kMergeTime(30);
+// Often enough that the list is seldom full (1 MB, some 400 articles) before.
+constexpr milliseconds kInterval(50);
+// Then those who store merge as the list is full.
+constexpr std::chrono::seconds kAfterFailure(60);
+
+}  // namespace
+
+SearchWorker::SearchWorker(SearchStore& store, LastCommit last_commit, Metrics& metrics)
+    : store_(store),
+      last_commit_(std::move(last_commit)),
+      merged_(metrics.GetCounter("winnow_newsfeed_search_merged_pages_total",
+                                 "Pages of 8 kB of words that were merged into the index of "
+                                 "searches behind what callers do.")),
+      failed_(metrics.GetCounter("winnow_newsfeed_search_merge_failures_total",
+                                 "Times that this failed; storing articles then merges, too.")) {}
+
+SearchWorker::~SearchWorker() { Stop(); }
+
+void SearchWorker::Start() {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void SearchWorker::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SearchWorker::Loop() {
+  int64_t merged_to = 0;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    milliseconds pause = kInterval;
+    if (const int64_t position = last_commit_(); position > merged_to) {
+      const auto pages = store_.MergeWords(steady_clock::now() + kMergeTime);
+      if (pages.ok()) {
+        merged_to = position;
+        merged_.Increment(static_cast<double>(*pages));
+      } else {
+        failed_.Increment();
+        log::Warn("the index of searches is merged by those who store articles",
+                  {{"why", Message(pages.status())}});
+        pause = kAfterFailure;
+      }
+    }
+    lock.lock();
+    wake_.wait_for(lock, pause, [this] { return stopping_; });
+  }
+}
+
+}  // namespace winnow::newsfeed
