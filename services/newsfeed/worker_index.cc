@@ -29,39 +29,16 @@ IndexWorker::IndexWorker(IndexStore& store, Metrics& metrics)
                              "Positions of the log whose articles are to be looked through for "
                              "missing words and keywords; 0 when that is done.")) {}
 
-IndexWorker::~IndexWorker() { Stop(); }
-
-void IndexWorker::Start() {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void IndexWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+milliseconds IndexWorker::Step() {
+  const auto step = store_.Continue(steady_clock::now() + kStepTime);
+  if (!step.ok()) {
+    failed_.Increment();
+    log::Warn("the index of searches waits", {{"why", Message(step.status())}});
+    return kAfterFailure;
   }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void IndexWorker::Loop() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    milliseconds pause = kBetweenSteps;
-    const auto step = store_.Continue(steady_clock::now() + kStepTime);
-    if (!step.ok()) {
-      failed_.Increment();
-      log::Warn("the index of searches waits", {{"why", Message(step.status())}});
-      pause = kAfterFailure;
-    } else {
-      made_.Increment(static_cast<double>(step->articles));
-      left_.Set(static_cast<double>(step->left));
-      if (step->done) pause = kInterval;
-    }
-    lock.lock();
-    wake_.wait_for(lock, pause, [this] { return stopping_; });
-  }
+  made_.Increment(static_cast<double>(step->articles));
+  left_.Set(static_cast<double>(step->left));
+  return step->done ? milliseconds(kInterval) : kBetweenSteps;
 }
 
 }  // namespace winnow::newsfeed

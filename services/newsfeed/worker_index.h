@@ -1,11 +1,10 @@
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <chrono>
 
 #include "services/newsfeed/store_index.h"
 #include "services/platform/metrics.h"
+#include "services/platform/periodic_thread.h"
 
 namespace winnow::newsfeed {
 
@@ -15,22 +14,20 @@ namespace winnow::newsfeed {
 class IndexWorker {
  public:
   IndexWorker(IndexStore& store, Metrics& metrics);
-  ~IndexWorker();  // stops
 
-  void Start();
-  void Stop();
+  void Start() {
+    thread_.Start([this] { return Step(); });
+  }
+  void Stop() { thread_.Stop(); }
 
  private:
-  void Loop();
+  std::chrono::milliseconds Step();
 
   IndexStore& store_;
   Counter& made_;
   Counter& failed_;
   Gauge& left_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  std::thread thread_;
+  PeriodicThread thread_;  // last: ends before what its steps use
 };
 
 }  // namespace winnow::newsfeed

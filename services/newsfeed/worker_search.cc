@@ -28,42 +28,19 @@ SearchWorker::SearchWorker(SearchStore& store, LastCommit last_commit, Metrics& 
       failed_(metrics.GetCounter("winnow_newsfeed_search_merge_failures_total",
                                  "Times that this failed; storing articles then merges, too.")) {}
 
-SearchWorker::~SearchWorker() { Stop(); }
-
-void SearchWorker::Start() {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void SearchWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+milliseconds SearchWorker::Step() {
+  const int64_t position = last_commit_();
+  if (position <= merged_to_) return kInterval;
+  const auto pages = store_.MergeWords(steady_clock::now() + kMergeTime);
+  if (!pages.ok()) {
+    failed_.Increment();
+    log::Warn("the index of searches is merged by those who store articles",
+              {{"why", Message(pages.status())}});
+    return kAfterFailure;
   }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void SearchWorker::Loop() {
-  int64_t merged_to = 0;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    milliseconds pause = kInterval;
-    if (const int64_t position = last_commit_(); position > merged_to) {
-      const auto pages = store_.MergeWords(steady_clock::now() + kMergeTime);
-      if (pages.ok()) {
-        merged_to = position;
-        merged_.Increment(static_cast<double>(*pages));
-      } else {
-        failed_.Increment();
-        log::Warn("the index of searches is merged by those who store articles",
-                  {{"why", Message(pages.status())}});
-        pause = kAfterFailure;
-      }
-    }
-    lock.lock();
-    wake_.wait_for(lock, pause, [this] { return stopping_; });
-  }
+  merged_to_ = position;
+  merged_.Increment(static_cast<double>(*pages));
+  return kInterval;
 }
 
 }  // namespace winnow::newsfeed

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
-#include <thread>
 
 #include "services/newsfeed/store_search.h"
 #include "services/platform/metrics.h"
+#include "services/platform/periodic_thread.h"
 
 namespace winnow::newsfeed {
 
@@ -19,22 +18,21 @@ class SearchWorker {
   using LastCommit = std::function<int64_t()>;
 
   SearchWorker(SearchStore& store, LastCommit last_commit, Metrics& metrics);
-  ~SearchWorker();  // stops
 
-  void Start();
-  void Stop();
+  void Start() {
+    thread_.Start([this] { return Step(); });
+  }
+  void Stop() { thread_.Stop(); }
 
  private:
-  void Loop();
+  std::chrono::milliseconds Step();
 
   SearchStore& store_;
   const LastCommit last_commit_;
   Counter& merged_;
   Counter& failed_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  std::thread thread_;
+  int64_t merged_to_ = 0;
+  PeriodicThread thread_;  // last: ends before what its steps use
 };
 
 }  // namespace winnow::newsfeed

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace winnow {
+
+// A thread that does one step after the other, each after the pause that the one before asked for.
+class PeriodicThread {
+ public:
+  using Step = std::function<std::chrono::milliseconds()>;
+
+  ~PeriodicThread() { Stop(); }
+
+  // The first step comes at once.
+  void Start(Step step) {
+    thread_ = std::jthread([this, step = std::move(step)](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        const auto pause = step();
+        std::unique_lock lock(mutex_);
+        wake_.wait_for(lock, stop, pause, [] { return false; });
+      }
+    });
+  }
+  // Ends a pause, and waits for the step that is being done.
+  void Stop() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+}  // namespace winnow
