@@ -19,7 +19,7 @@ case "$#:${1:-}" in
     WINNOW_LLM_COMMENTS="${WINNOW_LLM_COMMENTS:-1000000}" \
       build/release/bin/unit_classification --gtest_filter='LlmPort.LosesDoubles*'
     step "chaos classification: counts after 10^7 operations in any order and a hundred kill -9"
-    WINNOW_CLASSIFICATION_STEPS="${WINNOW_CLASSIFICATION_STEPS:-170000}" \
+    WINNOW_CLASSIFICATION_OPERATIONS="${WINNOW_CLASSIFICATION_OPERATIONS:-10000000}" \
       WINNOW_CLASSIFICATION_KILLS="${WINNOW_CLASSIFICATION_KILLS:-100}" \
       build/release/bin/integration_classification --gtest_filter='*CountsHoldAfterRandom*'
     exit 0

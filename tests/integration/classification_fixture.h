@@ -181,9 +181,14 @@ class ClassificationTest : public ::testing::Test {
               0);
   }
 
+  // Where PostgreSQL is killed meanwhile, once it is back.
   int64_t Number(const std::string& sql) {
-    const auto number = writes_.Read(Soon(), [&](pg::Session& session) -> StatusOr<int64_t> {
-      return session.ExecuteText(sql)[0][0].as<int64_t>();
+    StatusOr<int64_t> number = Internal("not asked yet");
+    test::Eventually([&] {
+      number = writes_.Read(Soon(), [&](pg::Session& session) -> StatusOr<int64_t> {
+        return session.ExecuteText(sql)[0][0].as<int64_t>();
+      });
+      return number.status().code() != StatusCode::kUnavailable;
     });
     EXPECT_TRUE(number.ok()) << number.status();
     return number.ok() ? *number : -1;
