@@ -132,14 +132,11 @@ StatusOr<v1::ActivateRunResponse> Handlers::ActivateRun(const rpc::CallContext& 
   Violations violations;
   const Speaker speaker = ToSpeaker(call, request, violations);
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
-  WINNOW_ASSIGN_OR_RETURN(const Run run, store_.GetRun(call.deadline, key));
-  WINNOW_ASSIGN_OR_RETURN(const auto decider, policies_.Get(call.deadline, run.video.ns, run.policy,
-                                                            run.policy_version));
   WINNOW_ASSIGN_OR_RETURN(
       const Run active,
-      store_.ActivateRun(call.deadline, key, decider->policy().max_failed_share, speaker));
-  options_.video_changed(run.video);
-  options_.run_activated(run.id);
+      store_.ActivateRun(call.deadline, key, policies_.MaxFailedShare(call.deadline), speaker));
+  options_.video_changed(active.video);
+  options_.run_activated(active.id);
   v1::ActivateRunResponse response;
   *response.mutable_run() = ToProto(active);
   return response;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -206,8 +207,10 @@ class Store {
   StatusOr<std::vector<Run>> ListRuns(Deadline deadline, const VideoKey& key, int64_t before,
                                       int count);
   StatusOr<Run> CancelRun(Deadline deadline, const NumberKey& key);
-  StatusOr<Run> ActivateRun(Deadline deadline, const NumberKey& key, double max_failed_share,
-                            const Speaker& speaker);
+  // Asked only of a run with failures.
+  using MaxFailedShare = std::function<StatusOr<double>(const Run&)>;
+  StatusOr<Run> ActivateRun(Deadline deadline, const NumberKey& key,
+                            const MaxFailedShare& max_failed_share, const Speaker& speaker);
   // Leaves the active run `key` for the one before.
   StatusOr<Run> RollbackRun(Deadline deadline, const NumberKey& key, const Speaker& speaker,
                             const RequestKey& request);

@@ -54,17 +54,12 @@ constexpr pg::Statement kSetState{
 constexpr pg::Statement kSetBudget{
     "classification.set_run_budget",
     "UPDATE classification.runs SET budget_micros = $2 WHERE id = $1"};
-// A swap, what it leaves and who did it, in one statement. A run that only holds overrides is none
-// to come back to.
-constexpr pg::Statement kPoint{
-    "classification.point_to_run",
-    "WITH pointed AS (UPDATE classification.videos SET active_run = $2::bigint, "
-    "  previous_run = (SELECT id FROM classification.runs WHERE id = $3 AND classifier <> ''), "
-    "  revision = revision + 1 WHERE number = $1 RETURNING previous_run), "
-    "asked AS (UPDATE classification.runs SET activate = FALSE WHERE id = $2::bigint AND activate) "
-    "INSERT INTO classification.audit_entries (namespace, video_id, run, actor, action, before, "
-    "after, note, create_time) SELECT $4, $5, $2::bigint, $6, $7, "
-    "coalesce(pointed.previous_run::text, ''), $2::bigint::text, $8, $9::timestamptz FROM pointed"};
+// One round trip, and the commit in it: migrations/0005_swap.sql.
+constexpr pg::Statement kSwap{
+    "classification.swap_run",
+    "SELECT " WINNOW_RUN_COLUMNS
+    ", s.outcome FROM classification.swap_run($1, $2, $3, $4, $5, $6, $7::timestamptz) s "
+    "CROSS JOIN LATERAL (SELECT (s.r).*) r CROSS JOIN LATERAL (SELECT (s.w).*) w"};
 
 constexpr pg::Statement kToActivate{
     "classification.runs_to_activate",
@@ -117,35 +112,45 @@ Status CheckLease(const LockedRun& run, const Lease& lease) {
   return FailedPrecondition("the run is not this worker's any more");
 }
 
-// From the active run to `run`; the video is locked alone.
-void Point(pg::Session& session, const LockedRun& locked, int64_t run, const char* action,
-           const Speaker& speaker, Time now) {
-  const VideoKey& video = locked.run.video;
-  session.Execute(kPoint, locked.video, run, locked.active_run, video.ns, video.video_id,
-                  speaker.actor, action, speaker.note, now);
+// What swap_run answers, by its numbers.
+enum class Swap { kDone, kNoRun, kOther, kNoneBefore, kActive, kRunning, kUncovered, kFailures };
+struct Swapped {
+  Swap outcome = Swap::kNoRun;
+  Run run{};  // that is active now, or else the one that was named
+};
+
+Swapped SwapRun(pg::Session& session, const NumberKey& key, bool back, double max_failed_share,
+                const Speaker& speaker, Time now) {
+  const pqxx::row row = session.Execute(kSwap, key.ns, key.id, back, max_failed_share,
+                                        speaker.actor, speaker.note, now)[0];
+  const auto outcome = static_cast<Swap>(row[kRunColumns].as<int>());
+  if (outcome == Swap::kNoRun) return {};
+  return {outcome, ToRun(row)};
 }
 
-// The video is locked alone.
-Status Activate(pg::Session& session, const LockedRun& locked, double max_failed_share,
-                const Speaker& speaker, Time now) {
-  const Run& run = locked.run;
-  if (locked.active_run == run.id) {
-    if (run.activate) session.Execute(kDropActivation, run.id);
-    return OkStatus();
+StatusOr<Run> ToResult(Swapped swapped, const NumberKey& key) {
+  const Run& run = swapped.run;
+  const std::string id = std::to_string(key.id);
+  switch (swapped.outcome) {
+    case Swap::kDone:
+    case Swap::kActive:
+      return std::move(swapped.run);
+    case Swap::kNoRun:
+      return NotFound("run", id);
+    case Swap::kOther:
+      return FailedPrecondition("run " + id + " is not the active one: name the run to leave");
+    case Swap::kNoneBefore:
+      return FailedPrecondition("no run was active before this one");
+    case Swap::kRunning:
+      return FailedPrecondition("the run is not complete: wait for it, or start another");
+    case Swap::kUncovered:
+      break;
+    case Swap::kFailures:
+      return FailedPrecondition(std::to_string(run.failed) + " of " +
+                                std::to_string(run.input_count) +
+                                " comments failed, more than the policy's max_failed_share allows");
   }
-  if (run.state != RunState::kComplete) {
-    return FailedPrecondition("the run is not complete: wait for it, or start another");
-  }
-  if (run.classified + run.failed != run.input_count) {
-    return Internal("a complete run does not cover its input");
-  }
-  if (static_cast<double>(run.failed) > max_failed_share * static_cast<double>(run.input_count)) {
-    return FailedPrecondition(std::to_string(run.failed) + " of " +
-                              std::to_string(run.input_count) +
-                              " comments failed, more than the policy's max_failed_share allows");
-  }
-  Point(session, locked, run.id, "activate", speaker, now);
-  return OkStatus();
+  return Internal("a complete run does not cover its input");
 }
 
 }  // namespace
@@ -229,34 +234,38 @@ StatusOr<Run> Store::CancelRun(Deadline deadline, const NumberKey& key) {
   });
 }
 
-StatusOr<Run> Store::ActivateRun(Deadline deadline, const NumberKey& key, double max_failed_share,
-                                 const Speaker& speaker) {
+StatusOr<Run> Store::ActivateRun(Deadline deadline, const NumberKey& key,
+                                 const MaxFailedShare& max_failed_share, const Speaker& speaker) {
   const Time now = clock_.Now();
-  return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kUpdate));
-    WINNOW_RETURN_IF_ERROR(Activate(session, locked, max_failed_share, speaker, now));
-    Run run = locked.run;
-    run.active = true;
-    run.activate = false;
-    return run;
-  });
+  const auto swap = [&](double share) {
+    return writes_.Read(deadline, [&](pg::Session& session) -> StatusOr<Swapped> {
+      return SwapRun(session, key, false, share, speaker, now);
+    });
+  };
+  WINNOW_ASSIGN_OR_RETURN(Swapped swapped, swap(0));
+  if (swapped.outcome == Swap::kFailures) {
+    WINNOW_ASSIGN_OR_RETURN(const double share, max_failed_share(swapped.run));
+    WINNOW_ASSIGN_OR_RETURN(swapped, swap(share));
+  }
+  return ToResult(std::move(swapped), key);
 }
 
 StatusOr<Run> Store::RollbackRun(Deadline deadline, const NumberKey& key, const Speaker& speaker,
                                  const RequestKey& request) {
   const Time now = clock_.Now();
+  if (request.id.empty()) {
+    return writes_.Read(deadline, [&](pg::Session& session) {
+      return ToResult(SwapRun(session, key, true, 0, speaker, now), key);
+    });
+  }
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     WINNOW_ASSIGN_OR_RETURN(const LockedRun left, LockRun(session, key, Lock::kUpdate));
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, request));
     if (done) return ReadMadeRun(session, (*done)[0]);
-    if (left.active_run != key.id) {
-      return FailedPrecondition("run " + std::to_string(key.id) +
-                                " is not the active one: name the run to leave");
-    }
-    if (left.previous_run == 0) return FailedPrecondition("no run was active before this one");
-    Point(session, left, left.previous_run, "rollback", speaker, now);
-    WINNOW_RETURN_IF_ERROR(Remember(session, request, left.video, {left.previous_run}, now));
-    return ReadRun(session, left.previous_run);
+    WINNOW_ASSIGN_OR_RETURN(const Run run,
+                            ToResult(SwapRun(session, key, true, 0, speaker, now), key));
+    WINNOW_RETURN_IF_ERROR(Remember(session, request, left.video, {run.id}, now));
+    return run;
   });
 }
 

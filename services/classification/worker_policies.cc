@@ -30,4 +30,12 @@ StatusOr<std::shared_ptr<const Decider>> Policies::Get(Deadline deadline, const 
   return kept_[made] = std::move(decider);
 }
 
+Store::MaxFailedShare Policies::MaxFailedShare(Deadline deadline) {
+  return [this, deadline](const Run& run) -> StatusOr<double> {
+    WINNOW_ASSIGN_OR_RETURN(const auto decider,
+                            Get(deadline, run.video.ns, run.policy, run.policy_version));
+    return decider->policy().max_failed_share;
+  };
+}
+
 }  // namespace winnow::classification

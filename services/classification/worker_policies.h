@@ -18,6 +18,8 @@ class Policies {
   // Version 0 is the newest; "default" has version 1 where nobody wrote one. NOT_FOUND.
   StatusOr<std::shared_ptr<const Decider>> Get(Deadline deadline, const std::string& ns,
                                                const std::string& name, int64_t version);
+  // What a run's policy allows of failures.
+  Store::MaxFailedShare MaxFailedShare(Deadline deadline);
 
  private:
   static constexpr size_t kKept = 64;

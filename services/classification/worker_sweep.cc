@@ -19,11 +19,9 @@ void Worker::ActivateComplete() {
   const auto waiting = store_.RunsToActivate(In(kStepTime));
   if (!waiting.ok()) return;  // LeaseRun tells why
   for (const Run& run : *waiting) {
-    const auto decider = policies_.Get(In(kStepTime), run.video.ns, run.policy, run.policy_version);
-    if (!decider.ok()) continue;
     const auto active =
         store_.ActivateRun(In(kStepTime), {run.video.ns, run.id},
-                           (*decider)->policy().max_failed_share, {.actor = "winnow"});
+                           policies_.MaxFailedShare(In(kStepTime)), {.actor = "winnow"});
     if (active.ok()) {
       options_.video_changed(run.video);
       Activated(run.id);

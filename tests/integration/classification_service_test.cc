@@ -92,7 +92,10 @@ TEST_F(ClassificationTest, ListsWhatHasNoVerdict) {
     if (i % 2 == 0) verdict.set_status(v1::COMMENT_STATUS_FILTERED);
   }
   Ingest(failed);
-  ASSERT_TRUE(store_.ActivateRun(Soon(), {"default", ToNumber(run.id())}, 1, {.actor = "t"}).ok());
+  ASSERT_TRUE(store_
+                  .ActivateRun(Soon(), {"default", ToNumber(run.id())},
+                               [](const auto&) { return 1.0; }, {.actor = "t"})
+                  .ok());
   Import(Comments(1, 10'030));
   Override("c10001", v1::COMMENT_STATUS_NORMAL);
   const std::set<std::string> left = listed();
