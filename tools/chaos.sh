@@ -18,6 +18,9 @@ case "$#:${1:-}" in
     step "chaos classification: faults of a language model over a million comments"
     WINNOW_LLM_COMMENTS="${WINNOW_LLM_COMMENTS:-1000000}" \
       build/release/bin/unit_classification --gtest_filter='LlmPort.LosesDoubles*'
+    step "chaos classification: the same over sockets that hang, into the store"
+    WINNOW_LLM_WIRE_COMMENTS="${WINNOW_LLM_WIRE_COMMENTS:-100000}" \
+      build/release/bin/integration_classification --gtest_filter='*OverSocketsIntoTheStore'
     step "chaos classification: counts after 10^7 operations in any order and a hundred kill -9"
     WINNOW_CLASSIFICATION_OPERATIONS="${WINNOW_CLASSIFICATION_OPERATIONS:-10000000}" \
       WINNOW_CLASSIFICATION_KILLS="${WINNOW_CLASSIFICATION_KILLS:-100}" \

@@ -122,15 +122,12 @@ StatusOr<LlmOptions> ToOptions(const config::v1::LanguageModel& config) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,
-                                                           Metrics& metrics) {
-  if (config.url().empty()) return std::unique_ptr<LlmClassifier>();
+StatusOr<LlmWorld> MakeLlmWorld(const config::v1::LanguageModel& config, Metrics& metrics) {
   std::string key;
   if (!config.key_file().empty()) {
     WINNOW_ASSIGN_OR_RETURN(key, ReadSecretFile(config.key_file(), "classification.llm.key_file"));
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string origin, http::OriginOf(config.url()));
-  WINNOW_ASSIGN_OR_RETURN(LlmOptions options, ToOptions(config));
   WINNOW_ASSIGN_OR_RETURN(const Micros timeout, FromDuration(config.timeout()));
   const auto wire = std::make_shared<Wire>(
       config, std::move(key), origin, std::chrono::duration_cast<milliseconds>(timeout), metrics);
@@ -142,6 +139,14 @@ StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::Lan
   world.random = RandomBits;
   world.called = [wire](Failure failure) { wire->calls.Count(failure); };
   world.circuit = [wire](bool open) { wire->calls.SetOpen(open); };
+  return world;
+}
+
+StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,
+                                                           Metrics& metrics) {
+  if (config.url().empty()) return std::unique_ptr<LlmClassifier>();
+  WINNOW_ASSIGN_OR_RETURN(LlmWorld world, MakeLlmWorld(config, metrics));
+  WINNOW_ASSIGN_OR_RETURN(LlmOptions options, ToOptions(config));
   return std::make_unique<LlmClassifier>(std::move(options), std::move(world));
 }
 

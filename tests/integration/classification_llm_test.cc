@@ -14,7 +14,9 @@ using test::LlmFault;
 
 class ClassificationLlmTest : public ClassificationTest {
  protected:
-  std::shared_ptr<LlmClassifier> MakePort(int concurrency = 4) {
+  explicit ClassificationLlmTest(test::LlmFaults faults = {}) : model_(std::move(faults)) {}
+
+  config::v1::LanguageModel Config(int concurrency) const {
     config::v1::LanguageModel config;
     config.set_url(server_.url());
     config.set_model("fake");
@@ -27,15 +29,40 @@ class ClassificationLlmTest : public ClassificationTest {
     config.mutable_patience()->set_seconds(60);
     config.set_input_price_micros(250'000);
     config.set_output_price_micros(2'000'000);
-    auto port = MakeLlmClassifier(config, metrics_);
-    EXPECT_TRUE(port.ok()) << port.status();
-    return *std::move(port);
+    return config;
+  }
+
+  // Hanging calls are given up soon, and whoever would wait for its turn need not.
+  std::shared_ptr<LlmClassifier> MakeHastyPort() {
+    config::v1::LanguageModel config = Config(8);
+    config.mutable_timeout()->set_seconds(0);
+    config.mutable_timeout()->set_nanos(500'000'000);
+    auto world = MakeLlmWorld(config, metrics_);
+    EXPECT_TRUE(world.ok()) << world.status();
+    world->now = [this] { return std::chrono::steady_clock::now() + skipped_.load(); };
+    world->wait = [this](Deadline until, const std::function<bool()>&) {
+      auto skipped = skipped_.load();
+      const auto wanted = until - std::chrono::steady_clock::now();
+      while (skipped < wanted && !skipped_.compare_exchange_weak(skipped, wanted)) continue;
+      std::this_thread::yield();
+    };
+    LlmOptions options;
+    options.model = {"fake", config.input_price_micros(), config.output_price_micros(), 500};
+    options.fallback = Fallback::kNone;
+    options.concurrency = static_cast<size_t>(config.concurrency());
+    options.patience = std::chrono::hours(24 * 365);
+    return std::make_shared<LlmClassifier>(options, *std::move(world));
   }
 
   std::unique_ptr<Worker> MakeWorker(const std::string& name, int concurrency = 4) {
+    auto port = MakeLlmClassifier(Config(concurrency), metrics_);
+    EXPECT_TRUE(port.ok()) << port.status();
+    return MakeWorker(name, *std::move(port));
+  }
+  std::unique_ptr<Worker> MakeWorker(const std::string& name, std::shared_ptr<Classifier> port) {
     Worker::Options options = WorkerOptions();
     options.name = name;
-    options.classifiers = {{"llm", MakePort(concurrency)}};
+    options.classifiers = {{"llm", std::move(port)}};
     return std::make_unique<Worker>(store_, policies_, verdicts_, options);
   }
 
@@ -50,6 +77,10 @@ class ClassificationLlmTest : public ClassificationTest {
     const auto started = store_.StartRun(Soon(), run);
     EXPECT_TRUE(started.ok()) << started.status();
     return ToProto(*started);
+  }
+
+  static bool HasEnded(v1::RunState state) {
+    return state == v1::RUN_STATE_COMPLETE || state == v1::RUN_STATE_PAUSED;
   }
 
   // As many verdicts of each kind as the marks ask for.
@@ -78,7 +109,47 @@ class ClassificationLlmTest : public ClassificationTest {
 
   FakeLlm model_;
   test::FakeLlmServer server_{model_};
+  std::atomic<std::chrono::steady_clock::duration> skipped_{};
 };
+
+class ClassificationLlmFaultsTest : public ClassificationLlmTest {
+ protected:
+  ClassificationLlmFaultsTest() : ClassificationLlmTest(test::HarshFaults()) {}
+};
+
+// A third of all calls fails, by every fault, over sockets that hang and break, and what comes of
+// it goes through the store. WINNOW_LLM_WIRE_COMMENTS: 10^5 by ./x chaos classification.
+TEST_F(ClassificationLlmFaultsTest, LosesDoublesAndMixesNothingOverSocketsIntoTheStore) {
+  const char* size = std::getenv("WINNOW_LLM_WIRE_COMMENTS");
+  const int comments = size == nullptr ? 1500 : std::stoi(size);
+  for (int from = 0; from < comments; from += 5000) {
+    Import(Marked(std::min(5000, comments - from), from));
+  }
+  const auto worker = MakeWorker("hasty", MakeHastyPort());
+  worker->Start();
+  const v1::Run run = StartLlm();
+  test::Eventually([&] { return HasEnded(Get(run.id()).state()); }, std::chrono::hours(1));
+  worker->Stop();
+  const v1::Run ended = Get(run.id());
+  EXPECT_EQ(ended.state(), v1::RUN_STATE_COMPLETE) << ended.DebugString();
+  EXPECT_EQ(ended.classified_count() + ended.failed_count(), comments);
+  EXPECT_LT(ended.failed_count(), comments / 10);
+  EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts v "
+                   "JOIN classification.comments c ON c.number = v.comment"),
+            comments);
+  EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts"), comments);
+  EXPECT_EQ(Wrong(), ended.failed_count());
+  EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts WHERE status IS NOT NULL AND "
+                   "failure <> 0"),
+            0);
+  EXPECT_EQ(ended.call_count(), static_cast<int64_t>(model_.calls()));
+  EXPECT_EQ(Number("SELECT count(*) FROM classification.reservations"), 0);
+  EXPECT_EQ(model_.complaint(), "");
+  ExpectCountsHold();
+  for (const auto& [fault, share] : test::HarshFaults()) {
+    EXPECT_TRUE(size == nullptr || model_.CountOf(fault) > 0) << test::NameOf(fault);
+  }
+}
 
 TEST_F(ClassificationLlmTest, ClassifiesARunAndNeverPaysForAKnownText) {
   Import(Marked(200));

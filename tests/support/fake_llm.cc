@@ -10,11 +10,12 @@ namespace winnow::test {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "none",           "drop_keys",  "foreign_keys",   "mangled_keys", "duplicate_keys",
-    "bad_labels",     "prose",      "not_json",       "empty",        "length",
-    "context_length", "refusal",    "content_filter", "inverted",     "obeys",
-    "no_usage",       "rate_limit", "server_error",   "unavailable",  "bad_gateway",
-    "cut_off",        "slow",       "quota",          "auth",         "bad_request"};
+    "none",        "drop_keys",      "foreign_keys", "mangled_keys",   "duplicate_keys",
+    "bad_labels",  "wrong_types",    "prose",        "not_json",       "empty",
+    "length",      "context_length", "refusal",      "content_filter", "inverted",
+    "obeys",       "no_usage",       "rate_limit",   "server_error",   "unavailable",
+    "bad_gateway", "cut_off",        "slow",         "quota",          "auth",
+    "bad_request"};
 static_assert(std::size(kNames) == kLlmFaults);
 
 bool Has(std::string_view text, std::string_view part) {
@@ -208,8 +209,11 @@ std::string FakeLlm::Content(const Question& question, LlmFault fault) {
     victim = random_() % count;
   }
   std::string content = "{";
+  const auto put = [&](const std::string& key, const std::string& value) {
+    content += (content.size() > 1 ? "," : "") + JsonQuoted(key) + ":" + value;
+  };
   const auto add = [&](const std::string& key, std::string_view label) {
-    content += (content.size() > 1 ? "," : "") + JsonQuoted(key) + ":" + JsonQuoted(label);
+    put(key, JsonQuoted(label));
   };
   for (size_t i = 0; i < count; ++i) {
     const std::string& text = question.texts[i];
@@ -221,6 +225,12 @@ std::string FakeLlm::Content(const Question& question, LlmFault fault) {
     if (Has(text, "#garble")) label = "???";
     if ((fault == LlmFault::kDropKeys && i == victim) || Has(text, "#mute")) continue;
     if (fault == LlmFault::kMangledKeys && i == victim) key = "UgxMangled" + key;
+    if (fault == LlmFault::kWrongTypes && i == victim) {
+      const std::string quoted = JsonQuoted(label);
+      const std::string wrong[] = {"1", "null", "[" + quoted + "]", "{\"label\":" + quoted + "}"};
+      put(key, wrong[i % std::size(wrong)]);
+      continue;
+    }
     add(key, label);
     if (fault == LlmFault::kDuplicateKeys && i == victim) add(key, "content_suggestion");
   }

@@ -22,6 +22,7 @@ enum class LlmFault {
   kMangledKeys,    // ids with wrong characters instead of the right ones
   kDuplicateKeys,  // an id twice, with two labels
   kBadLabels,      // a label that is none
+  kWrongTypes,     // a label that is a number, null, a list or an object
   kProse,          // talk around the JSON
   kNotJson,        // cut in the middle, yet finish_reason is "stop"
   kEmpty,          // no content at all
@@ -42,7 +43,7 @@ enum class LlmFault {
   kAuth,           // 401
   kBadRequest,     // 400
 };
-inline constexpr size_t kLlmFaults = 25;
+inline constexpr size_t kLlmFaults = 26;
 std::string_view NameOf(LlmFault fault);
 
 // Shares of calls, by fault; what is left goes well.
