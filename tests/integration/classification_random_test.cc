@@ -47,20 +47,20 @@ class Player {
   // Answers how many comments, runs and pointers it changed.
   int64_t Step() {
     changed_ = 0;
-    const int what = Below(12);
+    const int what = Below(24);
     if (oracle_.comments() == 0) {
       Import(kSpokenOf);
     } else if (what == 0 && oracle_.comments() < kMostComments) {
-      Import(20);
-    } else if (what == 1 || runs_.empty()) {
+      Import(50);
+    } else if (what <= 2 || runs_.empty()) {
       Start();
-    } else if (what <= 6) {
+    } else if (what <= 16) {
       Deliver();
-    } else if (what == 7) {
+    } else if (what == 17) {
       Below(3) > 0 ? OverrideOne() : OverrideMany();
-    } else if (what == 8) {
+    } else if (what == 18) {
       Undo();
-    } else if (what == 9 && Below(3) == 0) {
+    } else if (what == 19) {
       Cancel();
     } else {
       Below(3) > 0 ? Activate() : RollBack();
