@@ -1,7 +1,8 @@
 // Classification beside its controls, in one run: verdicts committed through a gRPC stream against
 // the same rows by bare unnest inserts of 1,000; "5 filtered" of a video against HGETALL and
 // parsing in Redis; swap and rollback of a large run under readers, overrides kept.
-// WINNOW_BENCH_COMMENTS: comments of the large video, 1,000,000 by default.
+// bench_classification [commit|list|swap]; WINNOW_BENCH_COMMENTS: comments of the large video,
+// 1,000,000 by default.
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -329,6 +330,28 @@ double PointBare(World& world) {
   return 1e3 * Seconds(steady_clock::now() - begin);
 }
 
+void PrintTimes(const char* what, const std::vector<double>& times) {
+  std::printf("  %s: p50 %.2f ms, p99 %.2f ms\n", what, Median(times), P99(times));
+}
+
+// Swaps and rollbacks in turn with their floor, twice.
+void SwapBeside(World& world, const std::string& a, const std::string& b, const char* what) {
+  std::vector<double> swaps, rollbacks, bare, again;
+  for (int i = 0; i < kSwaps; ++i) {
+    const std::string& next = i % 2 == 0 ? b : a;
+    bare.push_back(PointBare(world));
+    swaps.push_back(world.Activate(next));
+    again.push_back(PointBare(world));
+    rollbacks.push_back(world.Rollback(next));
+    world.Activate(next);
+  }
+  std::printf("%s\n", what);
+  PrintTimes("swap", swaps);
+  PrintTimes("rollback", rollbacks);
+  PrintTimes("one durable update of a row", bare);
+  PrintTimes("the same again", again);
+}
+
 void BenchSwap(int count) {
   World world;
   world.Import("v", count);
@@ -346,6 +369,7 @@ void BenchSwap(int count) {
   }
   bulk.set_request_id("bulk");
   world.Do(&Handlers::BulkOverrideClassifications, bulk);
+  std::printf("run of %d\n", count);
   std::atomic<bool> stop = false;
   std::atomic<int> reads = 0;
   std::atomic<int> mixes = 0;
@@ -365,34 +389,29 @@ void BenchSwap(int count) {
       mixes += runs.size() > 1;
     }
   });
-  std::vector<double> swaps, rollbacks, bare;
-  for (int i = 0; i < kSwaps; ++i) {
-    const std::string& next = i % 2 == 0 ? b : a;
-    swaps.push_back(world.Activate(next));
-    rollbacks.push_back(world.Rollback(next));
-    bare.push_back(PointBare(world));
-    world.Activate(next);
-  }
+  SwapBeside(world, a, b, "beside readers");
   stop = true;
   reader.join();
+  std::printf("%d reads meanwhile, %d mixes\n", reads.load(), mixes.load());
+  SwapBeside(world, a, b, "alone");
   v1::CountClassificationsRequest counts;
   counts.set_video_id("v");
   const auto counted = world.Do(&Handlers::CountClassifications, counts).counts();
-  std::printf(
-      "run of %d: swap p50 %.2f ms, p99 %.2f ms; rollback p50 %.2f ms, p99 %.2f ms; one durable "
-      "update of a row p50 %.2f ms, p99 %.2f ms; %d reads meanwhile, %d mixes; overrides kept "
-      "%lld of %d\n",
-      count, Median(swaps), P99(swaps), Median(rollbacks), P99(rollbacks), Median(bare), P99(bare),
-      reads.load(), mixes.load(), static_cast<long long>(counted.content_suggestion()), kept);
+  std::printf("overrides kept: %lld of %d\n", static_cast<long long>(counted.content_suggestion()),
+              kept);
 }
 
 }  // namespace
 }  // namespace winnow::classification
 
-int main() {
+int main(int argc, char** argv) {
+  namespace bench = winnow::classification;
+  const std::string only = argc > 1 ? argv[1] : "";
   const char* size = std::getenv("WINNOW_BENCH_COMMENTS");
-  winnow::classification::BenchCommit();
-  winnow::classification::BenchList();
-  winnow::classification::BenchSwap(size == nullptr ? 1'000'000 : std::stoi(size));
+  if (only.empty() || only == "commit") bench::BenchCommit();
+  if (only.empty() || only == "list") bench::BenchList();
+  if (only.empty() || only == "swap") {
+    bench::BenchSwap(size == nullptr ? 1'000'000 : std::stoi(size));
+  }
   return 0;
 }
