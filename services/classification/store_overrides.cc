@@ -198,21 +198,19 @@ StatusOr<OverrideResult> RunOverride(pg::Session& session, const OverrideRequest
     result.bulk = session.Execute(kNextBulk)[0][0].as<int64_t>();
   }
   const auto before = SetOverrides(session, video, comments, request, result.bulk, now);
+  std::vector<AuditedComment> audited;
   for (const auto& [number, status] : before) {
     ++(status == request.status ? result.same : result.changed);
-    if (request.dry_run) continue;
-    AddAudit(session, request.video.ns,
-             {.video_id = request.video.video_id,
-              .comment_id = names[number],
-              .appeal = request.appeal,
-              .actor = request.actor,
-              .action = request.action,
-              .before = NameOf(status),
-              .after = NameOf(request.status),
-              .note = request.note},
-             now);
+    audited.push_back({names[number], NameOf(status), NameOf(request.status)});
   }
   if (request.dry_run) return result;
+  AddAudits(session, request.video.ns,
+            {.video_id = request.video.video_id,
+             .appeal = request.appeal,
+             .actor = request.actor,
+             .action = request.action,
+             .note = request.note},
+            audited, now);
   WINNOW_RETURN_IF_ERROR(Remember(session, request.request, video.number,
                                   {result.changed, result.same, result.bulk}, now));
   return result;
@@ -249,17 +247,18 @@ StatusOr<UndoResult> Store::UndoOverrides(Deadline deadline, const UndoRequest& 
     UndoResult result{static_cast<int64_t>(comments.size()), static_cast<int64_t>(restored.size())};
     if (!comments.empty()) {
       const auto after = TakeBack(session, video, comments, restored);
+      std::vector<AuditedComment> audited;
       for (const pqxx::row& row : rows) {
-        AddAudit(session, request.video.ns,
-                 {.video_id = request.video.video_id,
-                  .comment_id = row[2].as<std::string>(),
-                  .actor = request.actor,
-                  .action = "undo",
-                  .before = NameOf(static_cast<CommentStatus>(row[1].as<int>())),
-                  .after = NameOf(after.at(row[0].as<int64_t>())),
-                  .note = request.note},
-                 now);
+        audited.push_back({row[2].as<std::string>(),
+                           NameOf(static_cast<CommentStatus>(row[1].as<int>())),
+                           NameOf(after.at(row[0].as<int64_t>()))});
       }
+      AddAudits(session, request.video.ns,
+                {.video_id = request.video.video_id,
+                 .actor = request.actor,
+                 .action = "undo",
+                 .note = request.note},
+                audited, now);
     }
     WINNOW_RETURN_IF_ERROR(
         Remember(session, request.request, video.number, {result.undone, result.restored}, now));

@@ -76,11 +76,13 @@ constexpr pg::Statement kCount{
     "  ELSE end_time END "
     "WHERE id = $1 RETURNING state, input_count - classified - failed"};
 
+// Entries that differ in their comment alone and in what it was and is.
 constexpr pg::Statement kAudit{
     "classification.audit",
-    "INSERT INTO classification.audit_entries (namespace, video_id, comment_id, run, appeal, "
-    "actor, action, before, after, note, create_time) "
-    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::timestamptz)"};
+    "INSERT INTO classification.audit_entries (comment_id, before, after, namespace, video_id, "
+    "run, appeal, actor, action, note, create_time) SELECT u.comment_id, u.before, u.after, $4, "
+    "$5, $6::bigint, $7::bigint, $8, $9, $10, $11::timestamptz "
+    "FROM unnest($1::text[], $2::text[], $3::text[]) AS u(comment_id, before, after)"};
 constexpr pg::Statement kAuditChanges{
     "classification.audit_changes",
     "INSERT INTO classification.audit_entries (namespace, video_id, comment_id, run, actor, "
@@ -311,8 +313,23 @@ Written WriteRows(pg::Session& session, const LockedRun& run,
 }
 
 void AddAudit(pg::Session& session, const std::string& ns, const AuditEntry& entry, Time now) {
-  session.Execute(kAudit, ns, entry.video_id, entry.comment_id, entry.run, entry.appeal,
-                  entry.actor, entry.action, entry.before, entry.after, entry.note, now);
+  const AuditedComment one{entry.comment_id, entry.before, entry.after};
+  AddAudits(session, ns, entry, {&one, 1}, now);
+}
+
+void AddAudits(pg::Session& session, const std::string& ns, const AuditEntry& common,
+               std::span<const AuditedComment> comments, Time now) {
+  if (comments.empty()) return;
+  pg::BinaryArray ids(pg::BinaryArray::kText);
+  pg::BinaryArray before(pg::BinaryArray::kText);
+  pg::BinaryArray after(pg::BinaryArray::kText);
+  for (const AuditedComment& one : comments) {
+    ids.AddText(one.id);
+    before.AddText(one.before);
+    after.AddText(one.after);
+  }
+  session.Execute(kAudit, ids, before, after, ns, common.video_id, common.run, common.appeal,
+                  common.actor, common.action, common.note, now);
 }
 
 void AddChanges(pg::Session& session, const Run& run, const std::string& actor,

@@ -83,6 +83,14 @@ Status Remember(pg::Session& session, const RequestKey& key, int64_t video, cons
                 Time now);
 
 void AddAudit(pg::Session& session, const std::string& ns, const AuditEntry& entry, Time now);
+// An entry for each comment, in one statement.
+struct AuditedComment {
+  std::string id{};
+  std::string before{};
+  std::string after{};
+};
+void AddAudits(pg::Session& session, const std::string& ns, const AuditEntry& common,
+               std::span<const AuditedComment> comments, Time now);
 // An entry for each change, of the video of `run`.
 void AddChanges(pg::Session& session, const Run& run, const std::string& actor,
                 std::span<const StatusChange> changes, Time now);

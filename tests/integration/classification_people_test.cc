@@ -118,6 +118,38 @@ TEST_F(ClassificationTest, PreviewsAPolicyWithoutChangingAnything) {
   EXPECT_EQ(Count().unclassified(), 9);
 }
 
+// Also of those that it leaves as they are.
+TEST_F(ClassificationTest, AuditsEachCommentOfABulkAndOfItsUndo) {
+  Import(Comments(3));
+  Activate(ExternalRun(3, v1::COMMENT_STATUS_NORMAL).id());
+  Override("c1", v1::COMMENT_STATUS_FILTERED);
+  v1::BulkOverrideClassificationsRequest bulk;
+  bulk.set_video_id("v");
+  bulk.set_status(v1::COMMENT_STATUS_FILTERED);
+  bulk.set_actor("mina");
+  bulk.set_note("a wave");
+  bulk.set_request_id("bulk");
+  for (const char* id : {"c0", "c1"}) bulk.add_comment_ids(id);
+  v1::UndoOverrideRequest undo;
+  undo.set_video_id("v");
+  undo.set_bulk_id(Do(&Handlers::BulkOverrideClassifications, bulk).bulk_id());
+  undo.set_note("none");
+  Do(&Handlers::UndoOverride, undo);
+  v1::ListAuditEntriesRequest audit;
+  audit.set_video_id("v");
+  audit.set_page_size(4);
+  std::set<std::string> entries;
+  const auto listed = Do(&Handlers::ListAuditEntries, audit);
+  for (const v1::AuditEntry& one : listed.entries()) {
+    entries.insert(one.action() + " " + one.comment_id() + " " + one.before() + " " + one.after() +
+                   " " + one.note());
+  }
+  EXPECT_THAT(entries,
+              ElementsAre("bulk_override c0 normal filtered a wave",
+                          "bulk_override c1 filtered filtered a wave",
+                          "undo c0 filtered normal none", "undo c1 filtered filtered none"));
+}
+
 // Bulks lie above each other and above what single comments were given; each is taken back alone.
 TEST_F(ClassificationTest, ABulkTakenBackLeavesWhatWasBeforeIt) {
   Import(Comments(3));
