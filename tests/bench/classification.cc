@@ -76,7 +76,7 @@ std::string NewDatabase() {
   Server& server = Server::Instance();
   const std::string name = "bench_" + std::to_string(++server.databases);
   OrExit(pg::CreateDatabase(server.postgres->UrlOf("postgres"), name, "template1"));
-  const std::string url = server.postgres->UrlOf(name);
+  std::string url = server.postgres->UrlOf(name);
   Metrics metrics;
   pg::Pool pool({.name = "setup", .url = url}, metrics);
   OrExit(pg::Migrate(pool, StoreMigrations(), Soon()));

@@ -10,8 +10,6 @@
 namespace winnow::classification {
 namespace {
 
-using testing::ElementsAre;
-
 TEST_F(ClassificationRunTest, ClassifiesAVideoAndReadsItInEveryWay) {
   const auto imported = Import(Comments(30));
   EXPECT_EQ(imported.shape(), v1::COMMENT_SHAPE_FLAT);

@@ -78,9 +78,9 @@ struct FakeLlm::Question {
       return;
     }
     for (const JsonMember& member : root->members) {
-      static const std::set<std::string> known = {"model", "messages", "max_completion_tokens",
-                                                  "response_format"};
-      if (!known.contains(member.name)) error = "unknown parameter " + member.name;
+      static const std::set<std::string> kKnown = {"model", "messages", "max_completion_tokens",
+                                                   "response_format"};
+      if (!kKnown.contains(member.name)) error = "unknown parameter " + member.name;
     }
     if (TextOf(Find(&*root, "model")).empty()) error = "no model";
     const JsonValue* messages = Find(&*root, "messages");
@@ -224,7 +224,7 @@ std::string FakeLlm::Content(const Question& question, LlmFault fault) {
     if (fault == LlmFault::kBadLabels && i == victim) label = "spammish";
     if (Has(text, "#garble")) label = "???";
     if ((fault == LlmFault::kDropKeys && i == victim) || Has(text, "#mute")) continue;
-    if (fault == LlmFault::kMangledKeys && i == victim) key = "UgxMangled" + key;
+    if (fault == LlmFault::kMangledKeys && i == victim) key.insert(0, "UgxMangled");
     if (fault == LlmFault::kWrongTypes && i == victim) {
       const std::string quoted = JsonQuoted(label);
       const std::string wrong[] = {"1", "null", "[" + quoted + "]", "{\"label\":" + quoted + "}"};
