@@ -55,25 +55,25 @@ std::string Page(const std::string& found) {
 
 // Among the newest $6 rows.
 const pg::Statement& ByKey() {
-  static const std::string sql = Page(
+  static const std::string kSql = Page(
       "SELECT s.published_at, s.id, s.article_number FROM (SELECT s.published_at, s.id, "
       "s.article_number, s.grams FROM newsfeed.article_search s WHERE " +
       std::string(kBelow) + kNewestFirst +
       "LIMIT (SELECT $6::bigint)) s WHERE s.grams @> $4::int[] " + kNewestFirst +
       "LIMIT (SELECT $5::bigint)");
-  static const pg::Statement statement{"newsfeed.search_by_key", sql.c_str()};
-  return statement;
+  static const pg::Statement kStatement{"newsfeed.search_by_key", kSql.c_str()};
+  return kStatement;
 }
 
 const pg::Statement& ByGrams() {
-  static const std::string sql =
+  static const std::string kSql =
       "WITH m AS MATERIALIZED (SELECT s.published_at, s.id, s.article_number "
       "FROM newsfeed.article_search s WHERE s.grams @> (SELECT $4::int[]) AND " +
       std::string(kBelow) + ") " +
       Page("SELECT s.published_at, s.id, s.article_number FROM m s " + std::string(kNewestFirst) +
            "LIMIT (SELECT $5::bigint)");
-  static const pg::Statement statement{"newsfeed.search_by_grams", sql.c_str()};
-  return statement;
+  static const pg::Statement kStatement{"newsfeed.search_by_grams", kSql.c_str()};
+  return kStatement;
 }
 
 std::string Literal(const std::vector<int32_t>& grams) {

@@ -87,7 +87,13 @@ bool FakeReply::Send(int status, std::string_view body, const Headers& headers) 
   return Write(head + "\r\n" + std::string(empty ? "" : body));
 }
 
+void FakeReply::Begin() {
+  if (!begun_) --waiting_;
+  begun_ = true;
+}
+
 bool FakeReply::Write(std::string_view bytes) {
+  Begin();
   while (!bytes.empty()) {
     if (stopping_) return false;
     const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -152,7 +158,8 @@ void FakeHttpServer::Accept() {
 
 void FakeHttpServer::Serve(int socket) {
   std::string buffer;
-  if (!greeting_.empty()) FakeReply(socket, stopping_).Write(greeting_);
+  std::atomic<size_t> nobody = 1;
+  if (!greeting_.empty()) FakeReply(socket, stopping_, nobody).Write(greeting_);
   while (!stopping_ && ServeOne(socket, buffer)) {
   }
   shutdown(socket, SHUT_RDWR);
@@ -173,9 +180,8 @@ bool FakeHttpServer::ServeOne(int socket, std::string& buffer) {
   request.body = buffer.substr(0, body);
   buffer.erase(0, body);
   Remember(request);
-  FakeReply reply(socket, stopping_);
+  FakeReply reply(socket, stopping_, at_once_);
   script_(request, reply);
-  --at_once_;
   return reply.keeps_open();
 }
 

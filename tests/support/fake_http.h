@@ -25,7 +25,12 @@ struct FakeRequest {
 // the server stops, so that endless scripts end.
 class FakeReply {
  public:
-  FakeReply(int socket, const std::atomic<bool>& stopping) : socket_(socket), stopping_(stopping) {}
+  // `waiting` counts it until its first byte is sent: then its client may ask again at once.
+  FakeReply(int socket, const std::atomic<bool>& stopping, std::atomic<size_t>& waiting)
+      : socket_(socket), stopping_(stopping), waiting_(waiting) {}
+  ~FakeReply() { Begin(); }
+  FakeReply(const FakeReply&) = delete;
+  FakeReply& operator=(const FakeReply&) = delete;
 
   using Headers = std::vector<std::pair<std::string, std::string>>;
   // A whole answer; the connection stays open.
@@ -37,8 +42,12 @@ class FakeReply {
   bool keeps_open() const { return keeps_open_; }
 
  private:
+  void Begin();
+
   int socket_;
   const std::atomic<bool>& stopping_;
+  std::atomic<size_t>& waiting_;
+  bool begun_ = false;
   bool keeps_open_ = false;
 };
 
@@ -61,7 +70,7 @@ class FakeHttpServer {
   // Every request so far.
   std::vector<FakeRequest> requests() const;
   size_t CountOf(const std::string& path) const;
-  // The most requests that were being answered at once.
+  // The most requests that waited for their answers at once.
   size_t most_at_once() const { return most_at_once_; }
 
  private:
