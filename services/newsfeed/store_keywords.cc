@@ -22,13 +22,11 @@ constexpr pg::Statement kDelete{
     "AS s (namespace, keyword, published_at, id) WHERE k.namespace = s.namespace "
     "AND k.keyword = s.keyword AND k.published_at = s.published_at AND k.id = s.id"};
 
-// How far back the newest 200 articles of each keyword go: the rarer it is, the further. NULL: it
-// has fewer.
-constexpr pg::Statement kReach{
-    "newsfeed.keyword_reach",
-    "SELECT (SELECT k.published_at FROM newsfeed.article_keywords k "
-    "WHERE k.namespace = (SELECT $1::text) AND k.keyword = s.keyword "
-    "ORDER BY k.published_at DESC, k.id DESC OFFSET 199 LIMIT 1) "
+// How common each keyword is, so far as it matters.
+constexpr pg::Statement kCount{
+    "newsfeed.count_keywords",
+    "SELECT (SELECT count(*) FROM (SELECT 1 FROM newsfeed.article_keywords k "
+    "WHERE k.namespace = (SELECT $1::text) AND k.keyword = s.keyword LIMIT 1000) l) "
     "FROM unnest($2::text[]) WITH ORDINALITY AS s (keyword, i) ORDER BY s.i"};
 
 struct Keys {
@@ -99,20 +97,20 @@ std::optional<std::vector<KeywordDriver>> FindDrivers(pg::Session& session, cons
     several |= one.all.size() > 1;
     for (const std::string& term : one.all) asked.Add(term);
   }
-  std::vector<Time> reaches;
+  std::vector<int64_t> counts;
   if (several) {
-    for (const pqxx::row& row : session.Execute(kReach, ns, asked)) {
-      reaches.push_back(row[0].is_null() ? Time::min() : pg::ToTime(row[0]));
+    for (const pqxx::row& row : session.Execute(kCount, ns, asked)) {
+      counts.push_back(row[0].as<int64_t>());
     }
   }
   std::vector<KeywordDriver> drivers;
-  auto reach = reaches.begin();
+  auto count = counts.begin();
   for (const KeywordAlternative& one : expression) {
     size_t rarest = 0;
     if (several) {
-      const auto end = reach + static_cast<std::ptrdiff_t>(one.all.size());
-      rarest = static_cast<size_t>(std::min_element(reach, end) - reach);
-      reach = end;
+      const auto end = count + static_cast<std::ptrdiff_t>(one.all.size());
+      rarest = static_cast<size_t>(std::min_element(count, end) - count);
+      count = end;
     }
     drivers.push_back({one.all[rarest], std::bit_cast<int64_t>(SignatureOf(one.all))});
   }

@@ -183,7 +183,7 @@ TEST_F(KeywordFeeds, ArePlannedByIndex) {
     ASSERT_TRUE(store.ListArticles(Soon(), query).ok());
   }
   const auto plans = test::KeptPlans(one);
-  for (const char* name : {"newsfeed.page_by_keyword", "newsfeed.keyword_reach"}) {
+  for (const char* name : {"newsfeed.page_by_keyword", "newsfeed.count_keywords"}) {
     ASSERT_TRUE(plans.contains(name)) << name;
     EXPECT_THAT(plans.at(name), Not(HasSubstr("Seq Scan on article_keywords"))) << plans.at(name);
     EXPECT_THAT(plans.at(name), Not(HasSubstr("Seq Scan on feed_entries"))) << plans.at(name);
