@@ -211,7 +211,8 @@ class Store {
   using MaxFailedShare = std::function<StatusOr<double>(const Run&)>;
   StatusOr<Run> ActivateRun(Deadline deadline, const NumberKey& key,
                             const MaxFailedShare& max_failed_share, const Speaker& speaker);
-  // Leaves the active run `key` for the one before.
+  // Leaves the active run `key` for the one before. Without a request id one that is sent again
+  // after UNAVAILABLE may be refused, as the first did it.
   StatusOr<Run> RollbackRun(Deadline deadline, const NumberKey& key, const Speaker& speaker,
                             const RequestKey& request);
   // Complete runs that asked to be activated then, oldest first; and one that may not be.

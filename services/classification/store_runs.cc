@@ -144,13 +144,13 @@ StatusOr<Run> ToResult(Swapped swapped, const NumberKey& key) {
     case Swap::kRunning:
       return FailedPrecondition("the run is not complete: wait for it, or start another");
     case Swap::kUncovered:
-      break;
+      return Internal("a complete run does not cover its input");
     case Swap::kFailures:
       return FailedPrecondition(std::to_string(run.failed) + " of " +
                                 std::to_string(run.input_count) +
                                 " comments failed, more than the policy's max_failed_share allows");
   }
-  return Internal("a complete run does not cover its input");
+  return Internal("a swap came out as this version does not know");
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ void LogBatch::Learn(size_t articles, std::chrono::steady_clock::duration held) 
   const double wanted = Wanted(static_cast<double>(articles),
                                std::chrono::duration<double, std::milli>(held).count());
   const auto now = static_cast<double>(size());
-  const double next = std::clamp(wanted, now * (1 - kStep), now * (1 + kStep));
+  // Fewer articles than it may take do not show that it may take more.
+  const double most = static_cast<double>(articles) < now ? now : now * (1 + kStep);
+  const double next = std::clamp(wanted, now * (1 - kStep), most);
   size_ = static_cast<size_t>(std::clamp(next, kLeast, kMost));
 }
 

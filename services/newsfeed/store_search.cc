@@ -119,7 +119,7 @@ class Searching {
       const int looked_at = kLookedAt / static_cast<int>(std::min<size_t>(grams_.size(), 8));
       pqxx::result rows =
           session_.Execute(ByKey(), query_.ns, time, id, grams, Wanted(), looked_at);
-      if (rows.size() < Wanted() && rows.size() >= Wanted() / 4) {
+      if (rows.size() < Wanted() && 4 * rows.size() >= Wanted()) {
         rows = session_.Execute(ByKey(), query_.ns, time, id, grams, Wanted(),
                                 looked_at * kLookedFurther);
       }

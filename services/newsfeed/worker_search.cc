@@ -32,6 +32,7 @@ milliseconds SearchWorker::Step() {
   const int64_t position = last_commit_();
   if (position <= merged_to_) return kInterval;
   const auto pages = store_.MergeWords(steady_clock::now() + kMergeTime);
+  if (pages.status().code() == StatusCode::kDeadlineExceeded) return kInterval;  // goes on there
   if (!pages.ok()) {
     failed_.Increment();
     log::Warn("the index of searches is merged by those who store articles",

@@ -31,8 +31,8 @@ class SearchWorker {
   const LastCommit last_commit_;
   Counter& merged_;
   Counter& failed_;
-  int64_t merged_to_ = 0;
-  PeriodicThread thread_;  // last: ends before what its steps use
+  int64_t merged_to_ = -1;  // what another process left is merged at the start
+  PeriodicThread thread_;   // last: ends before what its steps use
 };
 
 }  // namespace winnow::newsfeed

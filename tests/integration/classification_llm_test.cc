@@ -128,7 +128,8 @@ TEST_F(ClassificationLlmFaultsTest, LosesDoublesAndMixesNothingOverSocketsIntoTh
   const auto worker = MakeWorker("hasty", MakeHastyPort());
   worker->Start();
   const v1::Run run = StartLlm();
-  test::Eventually([&] { return HasEnded(Get(run.id()).state()); }, std::chrono::hours(1));
+  const std::chrono::minutes limit(size == nullptr ? 4 : 60);
+  ASSERT_TRUE(test::Eventually([&] { return HasEnded(Get(run.id()).state()); }, limit));
   worker->Stop();
   const v1::Run ended = Get(run.id());
   EXPECT_EQ(ended.state(), v1::RUN_STATE_COMPLETE) << ended.DebugString();
@@ -142,7 +143,8 @@ TEST_F(ClassificationLlmFaultsTest, LosesDoublesAndMixesNothingOverSocketsIntoTh
   EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts WHERE status IS NOT NULL AND "
                    "failure <> 0"),
             0);
-  EXPECT_EQ(ended.call_count(), static_cast<int64_t>(model_.calls()));
+  // A call that was given up may be counted before the server reads it, or never read.
+  EXPECT_LE(static_cast<int64_t>(model_.calls()), ended.call_count());
   EXPECT_EQ(Number("SELECT count(*) FROM classification.reservations"), 0);
   EXPECT_EQ(model_.complaint(), "");
   ExpectCountsHold();

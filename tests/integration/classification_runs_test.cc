@@ -165,6 +165,10 @@ TEST_F(ClassificationTest, SwapsAndRollsBack) {
   back.clear_request_id();
   EXPECT_EQ(handlers_.RollbackRun(Call(), back).status().code(), StatusCode::kFailedPrecondition)
       << "it never flips";
+  Activate(second.id());
+  EXPECT_EQ(Do(&Handlers::RollbackRun, back).run().id(), first.id()) << "without a request id";
+  EXPECT_EQ(Count().normal(), 5);
+  EXPECT_EQ(handlers_.RollbackRun(Call(), back).status().code(), StatusCode::kFailedPrecondition);
 
   v1::CompareRunsRequest compare;
   compare.set_run_id(second.id());

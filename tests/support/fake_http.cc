@@ -81,7 +81,9 @@ FakeRequest ParseHead(const std::string& head) {
 bool FakeReply::Send(int status, std::string_view body, const Headers& headers) {
   keeps_open_ = true;
   std::string head = "HTTP/1.1 " + std::to_string(status) + " Scripted\r\n";
-  for (const auto& [name, value] : headers) head += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : headers) {
+    head.append(name).append(": ").append(value).append("\r\n");
+  }
   const bool empty = status == 304 || status == 204;
   if (!empty) head += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   return Write(head + "\r\n" + std::string(empty ? "" : body));

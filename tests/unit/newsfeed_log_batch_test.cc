@@ -68,6 +68,13 @@ TEST(LogBatch, DoesNotShrinkWhereStatementsWaitHoweverFewTheArticles) {
   EXPECT_THAT(Machine(150, 0.3).Run(batch, 200), Ge(250));
 }
 
+TEST(LogBatch, DoesNotGrowByWhatWasNotTried) {
+  LogBatch batch;
+  const size_t before = batch.size();
+  for (int i = 0; i < 1'000; ++i) batch.Learn(1, std::chrono::milliseconds(2));
+  EXPECT_LE(batch.size(), before);
+}
+
 TEST(LogBatch, FollowsTheMachine) {
   LogBatch batch;
   Machine(1, 0.5).Run(batch, 100);

@@ -1,6 +1,8 @@
 -- The pointer of a video, from its active run to another: locked, looked at and moved in one round
 -- trip, each statement of a snapshot of its own. `back`: p_run is active and left for the one
 -- before, else it becomes active. What came of it (Swap of store_runs.cc), and what is active then.
+-- Its numbers and parameters are fixed, as processes of two versions call it: another behaviour is
+-- another function.
 CREATE FUNCTION classification.swap_run(
   p_namespace text, p_run bigint, back boolean, max_failed_share double precision, p_actor text,
   p_note text, p_now timestamptz,
