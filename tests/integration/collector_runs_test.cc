@@ -301,15 +301,16 @@ TEST_F(CollectorRuns, OfThreeReplicasOneRunsTheSourcesAndIsReplaced) {
   test::FakeNaver naver(3);
   AddCredential("naver", naver.server().Url("/v1/search/news.json"));
   Start();
+  const auto leads = [](Replica& replica) {
+    return replica.platform().metrics().Render().find("\nwinnow_collector_leads 1") !=
+           std::string::npos;
+  };
+  ASSERT_TRUE(test::Eventually([&] { return leads(*replica_); }));
   Replica second(url_, config_);
   Replica third(url_, config_);
   for (int i = 0; i < 5; ++i) replica_->Create(Naver("s" + std::to_string(i)));
   for (int i = 0; i < 5; ++i) EXPECT_EQ(second.Runs("s" + std::to_string(i), 1).size(), 1U);
   EXPECT_EQ(naver.server().requests().size(), 5U);
-  const auto leads = [](Replica& replica) {
-    return replica.platform().metrics().Render().find("\nwinnow_collector_leads 1") !=
-           std::string::npos;
-  };
   EXPECT_TRUE(leads(*replica_));
   EXPECT_FALSE(leads(second) || leads(third));
   replica_->Stop();
