@@ -113,7 +113,6 @@ TEST_F(Searching, RefusesTokensOfOtherSearches) {
   EXPECT_EQ(ViolationsOf(handlers_.SearchArticles(Call(), request).status()).size(), 2u);
 }
 
-// Half of the time that storing articles held the log went there.
 TEST_F(Searching, MergesWordsBehindThoseWhoStore) {
   SearchWorker worker(
       search_, [this] { return store_.last_commit(); }, metrics_);
