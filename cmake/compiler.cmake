@@ -45,12 +45,12 @@ function(winnow_precompile name)
   target_precompile_headers(${name} PRIVATE ${ARGN})
 endfunction()
 set(WINNOW_COMMON_HEADERS
-  <absl/status/statusor.h> <algorithm> <chrono> <functional> <google/protobuf/message.h> <map>
-  <memory> <mutex> <optional> <span> <string> <string_view> <thread> <unordered_map> <utility>
-  <variant> <vector>)
+  <absl/status/statusor.h> <algorithm> <chrono> <functional> <google/protobuf/message.h>
+  <grpcpp/grpcpp.h> <map> <memory> <mutex> <optional> <span> <string> <string_view> <thread>
+  <unordered_map> <utility> <variant> <vector>)
 winnow_precompile(winnow_pch ${WINNOW_COMMON_HEADERS})
 winnow_precompile(winnow_test_pch
-  ${WINNOW_COMMON_HEADERS} <gmock/gmock.h> <grpcpp/grpcpp.h> <gtest/gtest.h>)
+  ${WINNOW_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 # Tests need no speed of their own, and compile in half the time.
 set(WINNOW_TEST_OPTIONS -O0)
 target_link_libraries(winnow_test_pch PRIVATE GTest::gtest)  # its macros
