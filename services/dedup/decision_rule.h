@@ -25,7 +25,11 @@ struct RuleText {
 // What only reading both normalised titles tells: by far the most expensive part of a comparison.
 struct TitleFeatures {
   double edit_similarity = 0;
-  int leading_words = 0;   // of the two, found in the other title
+  int leading_words = 0;     // of the two, found in the other title
+  double leading_share = 0;  // of the letters of both, from the first on
+  // Letters that both have in runs of two or more, but for the longest run, against the shorter
+  // title's: a follow-up shares its subject, and says something else of it.
+  double shared_elsewhere = 0;
   bool is_korean = false;  // both titles hold Hangul
   bool shares_template = false;
   bool contradicts = false;
@@ -36,8 +40,11 @@ struct PairFeatures : TitleFeatures {
   double title_cosine = 0;
   double title_overlap = 0;
   std::optional<double> lead_jaccard;  // where both have a lead
-  std::optional<double> semantic;      // EmbedderCalibration::Scale of the cosine
-  Micros apart{0};                     // between the two arrivals
+  // Of the tokens that one title alone has, the share that the other's lead has; of both titles the
+  // larger one. 0 where no lead is.
+  double told_by_lead = 0;
+  std::optional<double> semantic;  // EmbedderCalibration::Scale of the cosine
+  Micros apart{0};                 // between the two arrivals
 };
 
 TitleFeatures TitleFeaturesOf(std::string_view earlier, std::string_view later,

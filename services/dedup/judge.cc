@@ -13,7 +13,7 @@ using index::WindowIndex;
 // Candidates below the token threshold that the decision rule looks at, the most similar ones.
 constexpr size_t kMostRuled = 100;
 // Scaled cosine from which the calibrated rule looks at a pair that nothing else brought up: below
-// it the rule would need leads so near that they are found by themselves.
+// it hardly any pair is one story.
 constexpr double kMeaningFloor = 0.4;
 // The looser bound of a chain: a duplicate's duplicate has to mean nearly what the original does.
 constexpr double kChainMeaning = 0.7;

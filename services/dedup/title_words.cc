@@ -31,6 +31,29 @@ std::string_view StemBefore(std::string_view word, const std::vector<std::string
 
 bool IsArticle(std::string_view word) { return word == "the" || word == "a" || word == "an"; }
 
+// Where each character of the text ends.
+std::vector<size_t> CharacterEnds(std::string_view text) {
+  std::vector<size_t> ends;
+  for (size_t i = 1; i <= text.size(); ++i) {
+    if (i == text.size() || (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) ends.push_back(i);
+  }
+  return ends;
+}
+
+// How much of the word, from its first two characters on, the text holds.
+double ShareFound(std::string_view word, std::string_view compact) {
+  const std::vector<size_t> ends = word.empty() ? std::vector<size_t>() : CharacterEnds(word);
+  for (size_t n = ends.size(); n >= 2; --n) {
+    if (compact.find(word.substr(0, ends[n - 1])) == compact.npos) continue;
+    return static_cast<double>(n) / static_cast<double>(ends.size());
+  }
+  return 0;
+}
+
+// Share of the other title's words that a denial has to hold: with fewer it is put another way, and
+// a word that says no tells nothing.
+constexpr double kDeniedWords = 0.75;
+
 }  // namespace
 
 StatusOr<TitleWords> TitleWords::Parse(std::string_view table) {
@@ -65,14 +88,16 @@ Status TitleWords::AddRule(const std::string& kind, const std::string& text) {
     negation_stems_.push_back(text.substr(0, text.size() - 1));
   } else if (kind == "negation") {
     negations_.insert(text);
+  } else if (kind == "label") {
+    labels_.insert(text);
   } else if (kind == "opposite") {
     const std::vector<std::string> words = WordsOf(text);
     if (words.size() != 2) return InvalidField("", "an opposite is two words: mend the line");
     opposites_.emplace_back(words[0], words[1]);
   } else {
     return InvalidField("", "unknown kind '" + kind +
-                                "': use particle, subject, object, relation, negation, opposite or"
-                                " template");
+                                "': use particle, subject, object, relation, negation, opposite,"
+                                " label or template");
   }
   return OkStatus();
 }
@@ -84,14 +109,29 @@ bool TitleWords::IsFound(std::string_view word, std::string_view compact) const 
   return !stem.empty() && compact.find(stem) != compact.npos;
 }
 
-int TitleWords::LeadingWordsShared(std::string_view a, std::string_view b) const {
-  const auto leading = [](std::string_view title) {
-    for (std::string& word : WordsOf(title)) {
-      if (CountCharacters(word) >= 2 && !IsArticle(word)) return std::move(word);
-    }
-    return std::string();
+std::string TitleWords::Leading(std::string_view title, std::string_view other) const {
+  const std::string left = Compact(title);
+  const std::string right = Compact(other);
+  const auto is_of_form = [&](const std::string& word) {
+    return std::any_of(templates_.begin(), templates_.end(), [&](const std::string& form) {
+      return form.find(word) != form.npos && left.find(form) != left.npos &&
+             right.find(form) != right.npos;
+    });
   };
-  return (IsFound(leading(a), Compact(b)) ? 1 : 0) + (IsFound(leading(b), Compact(a)) ? 1 : 0);
+  for (std::string& word : WordsOf(title)) {
+    if (CountCharacters(word) < 2 || IsArticle(word) || labels_.contains(word)) continue;
+    if (!is_of_form(word)) return std::move(word);
+  }
+  return {};
+}
+
+int TitleWords::LeadingWordsShared(std::string_view a, std::string_view b) const {
+  return (IsFound(Leading(a, b), Compact(b)) ? 1 : 0) +
+         (IsFound(Leading(b, a), Compact(a)) ? 1 : 0);
+}
+
+double TitleWords::LeadingShare(std::string_view a, std::string_view b) const {
+  return (ShareFound(Leading(a, b), Compact(b)) + ShareFound(Leading(b, a), Compact(a))) / 2;
 }
 
 bool TitleWords::ShareTemplate(std::string_view a, std::string_view b) const {
@@ -108,6 +148,16 @@ bool TitleWords::Denies(const std::vector<std::string>& words) const {
            std::any_of(negation_stems_.begin(), negation_stems_.end(),
                        [&](const std::string& stem) { return word.starts_with(stem); });
   });
+}
+
+bool TitleWords::IsDenial(const Title& a, const Title& b) const {
+  const bool first = Denies(a.words);
+  if (first == Denies(b.words)) return false;
+  const std::string denial = Compact(first ? a.text : b.text);
+  const std::vector<std::string>& words = first ? b.words : a.words;
+  const auto held = std::count_if(words.begin(), words.end(),
+                                  [&](const std::string& word) { return IsFound(word, denial); });
+  return static_cast<double>(held) >= kDeniedWords * static_cast<double>(words.size());
 }
 
 bool TitleWords::HasOpposites(const Title& a, const Title& b) const {
@@ -150,7 +200,7 @@ std::set<TitleWords::Names> TitleWords::Roles(const std::vector<std::string>& wo
 bool TitleWords::Contradict(std::string_view a, std::string_view b) const {
   const Title left{a, WordsOf(a)};
   const Title right{b, WordsOf(b)};
-  if (Denies(left.words) != Denies(right.words) || HasOpposites(left, right)) return true;
+  if (IsDenial(left, right) || HasOpposites(left, right)) return true;
   const std::set<Names> roles = Roles(right.words);
   for (const Names& names : Roles(left.words)) {
     if (names.first != names.second && roles.contains({names.second, names.first})) return true;

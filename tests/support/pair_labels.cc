@@ -6,8 +6,8 @@
 
 namespace winnow::test {
 
-std::vector<PairLabel> ReadPairLabels() {
-  const std::string path = "tests/data/dedup_pairs.txt";
+std::vector<PairLabel> ReadPairLabels(const LabelledNews& sample) {
+  const std::string path = std::string("tests/data/") + sample.labels;
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot open " + path + ": run in the repository");
   std::vector<PairLabel> pairs;
@@ -16,7 +16,7 @@ std::vector<PairLabel> ReadPairLabels() {
     std::istringstream fields(line);
     PairLabel pair;
     std::string label;
-    fields >> pair.earlier >> pair.later >> pair.band >> label;
+    fields >> pair.earlier >> pair.later >> pair.band >> label >> pair.part;
     if (!fields || pair.earlier == 0 || pair.later == 0) {
       throw std::runtime_error("a line of " + path + " is no pair: " + line);
     }

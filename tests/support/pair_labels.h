@@ -12,13 +12,22 @@ struct PairLabel {
   size_t later = 0;
   double band = 0;  // lower end of title Jaccard
   bool is_same = false;
+  std::string part;  // of the sample
 };
 
-// The pairs of tests/data/dedup_pairs.txt whose label is clear, of the repository that the process
-// runs in. Throws when the file is bad.
-std::vector<PairLabel> ReadPairLabels();
+// A file of labels, and the file of news that its pairs are of.
+struct LabelledNews {
+  const char* labels;
+  const char* news;
+};
+inline constexpr LabelledNews kStreamPairs = {"dedup_pairs.txt", "stream-2026-02a.jsonl.gz"};
+inline constexpr LabelledNews kPairsOf2022 = {"dedup_pairs_2022.txt", "knews-2022.jsonl.gz"};
 
-// Number of pairs of a band in the whole stream, by which the sample is weighed.
+// The pairs of a file in tests/data whose label is clear, of the repository that the process runs
+// in. Throws when the file is bad.
+std::vector<PairLabel> ReadPairLabels(const LabelledNews& sample = kStreamPairs);
+
+// Number of pairs of a band in the whole stream, by which its sample is weighed.
 double PairsInBand(double band);
 
 }  // namespace winnow::test

@@ -4,7 +4,7 @@
 //   embedder_report URL MODEL [COSINES]
 //
 // Proposes the line for services/dedup/embedder_calibration.cc, and writes one cosine a clear pair
-// to the file COSINES for rule_report.
+// to the file COSINES for rule_report: of the stream's pairs, then of those of 2022.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -120,6 +120,11 @@ int main(int argc, char** argv) {
   if (argc == 4) {
     std::ofstream file(argv[3]);
     for (const double cosine : cosines) file << cosine << "\n";
+    const auto older = winnow::test::ReadNews(winnow::test::kPairsOf2022.news);
+    Vectors vectors_of_2022(**embedder, older);
+    for (const auto& label : winnow::test::ReadPairLabels(winnow::test::kPairsOf2022)) {
+      file << vectors_of_2022.Cosine(label.earlier, label.later) << "\n";
+    }
   }
   return 0;
 }

@@ -1,16 +1,20 @@
-// What the decision rule is worth on the hand-read pairs (tests/data/dedup_pairs.txt), by mode and
-// band; run in the repository, with WINNOW_DATA:
+// What the decision rule is worth on the hand-read pairs (tests/data/dedup_pairs*.txt), by mode,
+// part of the sample and band; run in the repository, with WINNOW_DATA:
 //
 //   rule_report [COSINES CALIBRATED_MODEL]
 //
 // COSINES: a file of one cosine a pair, in the order of the clear labels (embedder_report writes
-// it). Precision and recall are given as counted, and weighed by how often each band occurs.
-#include <cstdlib>
+// it). Precision and recall are given as counted, with 95 % intervals (Wilson), and weighed by how
+// often each band occurs in the stream.
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "services/dedup/decision_rule.h"
@@ -36,6 +40,24 @@ struct Counts {
   double recall() const { return right / (right + missed); }
 };
 
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+Interval Wilson(double right, double all) {
+  constexpr double kZ = 1.96;
+  const double p = right / all;
+  const double middle = p + kZ * kZ / (2 * all);
+  const double half = kZ * std::sqrt(p * (1 - p) / all + kZ * kZ / (4 * all * all));
+  const double scale = 1 + kZ * kZ / all;
+  return {(middle - half) / scale, (middle + half) / scale};
+}
+
+std::ostream& operator<<(std::ostream& out, const Interval& interval) {
+  return out << " [" << interval.low << ", " << interval.high << "]";
+}
+
 struct Pair {
   PairLabel label;
   PairFeatures features;
@@ -54,9 +76,10 @@ void Report(const std::string& name, const std::vector<Pair>& pairs, const RuleS
     weighed.Add(pair.label.is_same, is_found, winnow::test::PairsInBand(band) / sizes[band]);
     bands[band].Add(pair.label.is_same, is_found, 1);
   }
-  std::cout << std::fixed << std::setprecision(3) << name << ": precision " << all.precision()
-            << " recall " << all.recall() << ", weighed " << weighed.precision() << " / "
-            << weighed.recall() << "\n";
+  std::cout << std::fixed << std::setprecision(3) << name << ", " << pairs.size()
+            << " pairs: precision " << all.precision() << Wilson(all.right, all.right + all.wrong)
+            << " recall " << all.recall() << Wilson(all.right, all.right + all.missed)
+            << ", weighed " << weighed.precision() << " / " << weighed.recall() << "\n";
   for (const auto& [band, counts] : bands) {
     std::cout << "  from " << std::setprecision(1) << band << std::setprecision(3) << ": "
               << counts.right << " right, " << counts.wrong << " wrong, " << counts.missed
@@ -64,11 +87,14 @@ void Report(const std::string& name, const std::vector<Pair>& pairs, const RuleS
   }
 }
 
-std::vector<Pair> Measure(const std::vector<winnow::test::NewsItem>& news) {
+// None where the news is not there.
+std::vector<Pair> Measure(const winnow::test::LabelledNews& sample) {
+  const auto news = winnow::test::ReadNews(sample.news);
   const TextRules rules = LoadTextRules().value();
   const TitleWords words = LoadTitleWords().value();
   std::vector<Pair> pairs;
-  for (const PairLabel& label : winnow::test::ReadPairLabels()) {
+  if (news.empty()) return pairs;
+  for (const PairLabel& label : winnow::test::ReadPairLabels(sample)) {
     const auto& a = news.at(label.earlier);
     const auto& b = news.at(label.later);
     const Fingerprint first = rules.Of(a.title, a.snippet, a.url);
@@ -80,20 +106,29 @@ std::vector<Pair> Measure(const std::vector<winnow::test::NewsItem>& news) {
   return pairs;
 }
 
+void ReportParts(const std::string& name, const std::vector<Pair>& pairs,
+                 const RuleSettings& settings) {
+  for (const char* part : {"first", "learn", "held", "2022"}) {
+    std::vector<Pair> some;
+    std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(some),
+                 [&](const Pair& pair) { return pair.label.part == part; });
+    if (!some.empty()) Report(name + ", " + part, some, settings);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto news = winnow::test::ReadNews("stream-2026-02a.jsonl.gz");
-  if (news.empty()) {
+  std::vector<Pair> pairs = Measure(winnow::test::kStreamPairs);
+  for (Pair& pair : Measure(winnow::test::kPairsOf2022)) pairs.push_back(std::move(pair));
+  if (pairs.empty()) {
     std::cout << "not run: WINNOW_DATA holds no news\n";
     return 0;
   }
-  std::vector<Pair> pairs = Measure(news);
-  std::cout << pairs.size() << " pairs\n";
   RuleSettings calibrated;
   calibrated.mode = RuleMode::kCalibrated;
-  Report("published", pairs, RuleSettings());
-  Report("calibrated", pairs, calibrated);
+  ReportParts("published", pairs, RuleSettings());
+  ReportParts("calibrated", pairs, calibrated);
   if (argc != 3) return 0;
   const EmbedderCalibration* model = FindCalibration(argv[2]);
   std::ifstream cosines(argv[1]);
@@ -103,10 +138,13 @@ int main(int argc, char** argv) {
   }
   for (Pair& pair : pairs) {
     double cosine = 0;
-    cosines >> cosine;
+    if (!(cosines >> cosine)) {
+      std::cerr << argv[1] << " has not one cosine a pair: let embedder_report write it\n";
+      return 2;
+    }
     pair.features.semantic = model->Scale(cosine);
   }
-  Report("published with " + std::string(argv[2]), pairs, RuleSettings());
-  Report("calibrated with " + std::string(argv[2]), pairs, calibrated);
+  ReportParts("published with " + std::string(argv[2]), pairs, RuleSettings());
+  ReportParts("calibrated with " + std::string(argv[2]), pairs, calibrated);
   return 0;
 }
