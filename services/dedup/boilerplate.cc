@@ -54,7 +54,8 @@ std::u32string LettersOnly(std::u32string_view text) {
 // Where the last dash lies; 0 where there is none.
 size_t LastDash(std::u32string_view text) {
   for (size_t at = text.size(); at > 1;) {
-    if (IsLetterOrDigit(text[--at])) continue;
+    --at;
+    if (text[at] == U' ' || IsLetterOrDigit(text[at])) continue;
     if (kDashes.find(text[at]) != kDashes.npos) return at;
   }
   return 0;
@@ -134,7 +135,7 @@ void Boilerplate::RemoveLiterals(const CharacterMask& held, std::u32string& text
 
 void Boilerplate::RemoveGroups(std::u32string& text) const {
   for (size_t open = 0; open < text.size(); ++open) {
-    if (IsLetterOrDigit(text[open])) continue;  // most are, and no bracket is
+    if (text[open] == U' ' || IsLetterOrDigit(text[open])) continue;  // most, and no bracket is
     const size_t kind = kOpening.find(text[open]);
     if (kind == kOpening.npos) continue;
     const size_t close = text.find(kClosing[kind], open + 1);

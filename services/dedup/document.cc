@@ -18,6 +18,14 @@ bool IsLanguageTag(std::string_view text) {
   });
 }
 
+bool IsBlank(std::string_view text) {
+  if (text.empty()) return true;
+  // Letters of most texts; no white space begins so.
+  const auto first = static_cast<unsigned char>(text.front());
+  if ((first > ' ' && first < 0x7F) || (first >= 0xEA && first <= 0xED)) return false;
+  return CollapseWhitespace(text).empty();
+}
+
 void FillCanonicalUrl(Document& document, std::string_view path, Violations& violations) {
   document.canonical_url.clear();
   // What is far too long is said to be so, and not looked into.
@@ -67,10 +75,10 @@ void Accept(Document& document, IdRule rule, std::string_view path, Violations& 
   if (rule == IdRule::kRequired || !document.id.empty()) {
     CheckId(document.id, Join(path, "id"), violations);
   }
-  if (CollapseWhitespace(document.channel).empty()) {
+  if (IsBlank(document.channel)) {
     violations.Add(Join(path, "channel"), "is required: name the outlet that published it");
   }
-  if (CollapseWhitespace(document.title).empty()) {
+  if (IsBlank(document.title)) {
     violations.Add(Join(path, "title"), "is required: send the headline or first words");
   }
   CheckText(document.channel, kMaxChannel, Join(path, "channel"), violations);

@@ -25,6 +25,7 @@ std::string_view CutBytes(std::string_view text, size_t bytes) {
 
 // At most the first `most` characters.
 std::string_view CutCharacters(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
   size_t at = 0;
   for (size_t count = 0; at < text.size(); ++at) {
     const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
@@ -57,8 +58,7 @@ Fingerprint TextRules::OfNormalized(std::string_view title, std::string_view lea
 }
 
 std::string TextRules::NormalizedLead(std::string_view text) const {
-  const std::string lead = normalizer_.Normalize(CutBytes(text, kLeadBytes));
-  return std::string(CutCharacters(lead, kLeadCharacters));
+  return normalizer_.Normalize(CutBytes(text, kLeadBytes), kLeadCharacters);
 }
 
 }  // namespace winnow::dedup

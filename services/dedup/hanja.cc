@@ -28,20 +28,9 @@ StatusOr<HanjaTable> HanjaTable::Parse(std::string_view table) {
   return hanja;
 }
 
-std::u32string HanjaTable::ToHangul(std::u32string_view text) const {
-  std::u32string hangul;
-  hangul.reserve(text.size());
-  for (const char32_t point : text) {
-    // Most need no look: they lie before all hanja, or are Hangul.
-    const auto at =
-        point < first_ || IsHangulSyllable(point) ? readings_.end() : readings_.find(point);
-    if (at == readings_.end()) {
-      hangul.push_back(point);
-    } else {
-      hangul += at->second;
-    }
-  }
-  return hangul;
+const std::u32string* HanjaTable::Find(char32_t point) const {
+  const auto at = readings_.find(point);
+  return at == readings_.end() ? nullptr : &at->second;
 }
 
 }  // namespace winnow::dedup

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "services/dedup/unicode.h"
 #include "services/platform/status.h"
 
 namespace winnow::dedup {
@@ -14,9 +15,15 @@ class HanjaTable {
   // Rows "<hanja> <reading>" (data/hanja.txt). Error: INVALID_ARGUMENT that names the line.
   static StatusOr<HanjaTable> Parse(std::string_view table);
 
-  std::u32string ToHangul(std::u32string_view text) const;
+  // How a character is read; null where it is no hanja of the table.
+  const std::u32string* ReadingOf(char32_t point) const {
+    // Most need no look: they lie before all hanja, or are Hangul.
+    return point < first_ || IsHangulSyllable(point) ? nullptr : Find(point);
+  }
 
  private:
+  const std::u32string* Find(char32_t point) const;
+
   std::unordered_map<char32_t, std::u32string> readings_;
   char32_t first_ = 0x10FFFF;  // the least of them
 };

@@ -29,13 +29,9 @@ bool IsUrlPoint(char32_t point) {
          point != '\'' && point != ')' && point != ']';
 }
 
-// Bytes are searched faster than code points.
-bool MayHoldUrl(std::string_view text) {
-  return text.find("://") != text.npos || text.find("www.") != text.npos;
-}
-
 void RemoveUrls(std::u32string& text) {
   static constexpr std::array<std::u32string_view, 3> kStarts = {U"http://", U"https://", U"www."};
+  if (text.find(U'/') == text.npos && text.find(kStarts.back()) == text.npos) return;
   for (const std::u32string_view start : kStarts) {
     for (size_t at = text.find(start); at != text.npos; at = text.find(start, at)) {
       while (at < text.size() && IsUrlPoint(text[at])) text[at++] = U' ';
@@ -61,32 +57,45 @@ void RemoveMailAddresses(std::u32string& text) {
   }
 }
 
-// Letters and digits with single spaces between.
-std::u32string KeepLetters(std::u32string_view text) {
+// Letters and digits, hanja as they are read, with single spaces between; at most `most` of them
+// all.
+std::u32string KeepLetters(std::u32string_view text, const HanjaTable& hanja, size_t most) {
   std::u32string kept;
-  kept.reserve(text.size());
+  kept.reserve(std::min(text.size(), most));
+  bool is_apart = false;
+  const auto keep = [&](char32_t point) {
+    if (!IsLetterOrDigit(point)) {
+      is_apart = !kept.empty();
+      return;
+    }
+    if (is_apart) kept.push_back(U' ');
+    is_apart = false;
+    kept.push_back(point);
+  };
   for (const char32_t point : text) {
-    if (IsLetterOrDigit(point)) {
-      kept.push_back(point);
-    } else if (!kept.empty() && kept.back() != U' ') {
-      kept.push_back(U' ');
+    if (kept.size() >= most) break;
+    const std::u32string* reading = hanja.ReadingOf(point);
+    if (reading == nullptr) {
+      keep(point);
+    } else {
+      std::for_each(reading->begin(), reading->end(), keep);
     }
   }
-  if (!kept.empty() && kept.back() == U' ') kept.pop_back();
+  if (kept.size() > most) kept.resize(most);
   return kept;
 }
 
 }  // namespace
 
-std::string Normalizer::Normalize(std::string_view text) const {
-  std::string plain = UnescapeFully(text);
-  if (plain.find('<') != plain.npos) plain = StripHtml(plain);
-  const std::string folded = NormalizeNfkcCaseFold(plain);
-  std::u32string points = DecodeUtf8(folded);
-  if (MayHoldUrl(folded)) RemoveUrls(points);
+std::string Normalizer::Normalize(std::string_view text, size_t most_characters) const {
+  std::string plain;
+  if (text.find('&') != text.npos) text = plain = UnescapeFully(text);
+  if (text.find('<') != text.npos) text = plain = StripHtml(text);
+  std::u32string points = DecodeFolded(text);
+  RemoveUrls(points);
   RemoveMailAddresses(points);
   points = boilerplate_.Remove(std::move(points));
-  return EncodeUtf8(KeepLetters(hanja_.ToHangul(points)));
+  return EncodeUtf8(KeepLetters(points, hanja_, most_characters));
 }
 
 }  // namespace winnow::dedup

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -17,7 +19,9 @@ class Normalizer {
   Normalizer(Boilerplate boilerplate, HanjaTable hanja)
       : boilerplate_(std::move(boilerplate)), hanja_(std::move(hanja)) {}
 
-  std::string Normalize(std::string_view text) const;
+  // The first `most_characters` of it.
+  std::string Normalize(std::string_view text,
+                        size_t most_characters = std::numeric_limits<size_t>::max()) const;
 
  private:
   Boilerplate boilerplate_;

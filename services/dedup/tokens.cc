@@ -1,26 +1,9 @@
 #include "services/dedup/tokens.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "services/dedup/unicode.h"
 
 namespace winnow::dedup {
 namespace {
-
-void ForEachGram(std::string_view normalized, const std::function<void(std::string_view)>& visit) {
-  const std::string compact = Compact(normalized);
-  std::vector<size_t> starts;
-  for (size_t i = 0; i < compact.size(); ++i) {
-    if ((static_cast<unsigned char>(compact[i]) & 0xC0U) != 0x80U) starts.push_back(i);
-  }
-  if (starts.empty()) return;
-  if (starts.size() < kGramLength) return visit(compact);
-  starts.push_back(compact.size());
-  for (size_t i = 0; i + kGramLength < starts.size(); ++i) {
-    visit(std::string_view(compact).substr(starts[i], starts[i + kGramLength] - starts[i]));
-  }
-}
 
 // Bytes of the Latin letter or digit that begins there; 0 where none does, within a character too.
 // Latin letters have one byte or two.
@@ -33,28 +16,6 @@ size_t LatinOrDigitAt(std::string_view text, size_t at) {
   return IsLatinLetter((first & 0x1FU) << 6 | (second & 0x3FU)) ? 2 : 0;
 }
 
-// "삼성ai" holds the word "ai": scripts part words where no space does.
-void ForEachWord(std::string_view normalized, const std::function<void(std::string_view)>& visit) {
-  std::string word = "=";
-  bool has_letter = false;
-  const auto finish = [&] {
-    if (has_letter) visit(word);
-    word = "=";
-    has_letter = false;
-  };
-  for (size_t at = 0; at < normalized.size();) {
-    const size_t size = LatinOrDigitAt(normalized, at);
-    if (size > 0) {
-      has_letter = has_letter || !IsDigit(static_cast<unsigned char>(normalized[at]));
-      word.append(normalized, at, size);
-    } else {
-      finish();
-    }
-    at += std::max<size_t>(1, size);
-  }
-  finish();
-}
-
 }  // namespace
 
 std::string Compact(std::string_view normalized) {
@@ -63,9 +24,21 @@ std::string Compact(std::string_view normalized) {
   return compact;
 }
 
-void ForEachToken(std::string_view normalized, const std::function<void(std::string_view)>& visit) {
-  ForEachGram(normalized, visit);
-  ForEachWord(normalized, visit);
+// "삼성ai" holds the word "ai": scripts part words where no space does.
+void ForEachWord(std::string_view normalized, const std::function<void(std::string_view)>& visit) {
+  std::string word;
+  for (size_t at = 0; at < normalized.size();) {
+    const size_t begin = at;
+    bool has_letter = false;
+    while (at < normalized.size()) {
+      const size_t size = LatinOrDigitAt(normalized, at);
+      if (size == 0) break;
+      has_letter = has_letter || !IsDigit(static_cast<unsigned char>(normalized[at]));
+      at += size;
+    }
+    if (has_letter) visit(word.assign("=").append(normalized, begin, at - begin));
+    ++at;  // what ended it is no part of the next
+  }
 }
 
 }  // namespace winnow::dedup

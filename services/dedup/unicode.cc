@@ -11,6 +11,8 @@ namespace winnow::dedup {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
+constexpr char32_t kEllipsis = 0x2026;
+constexpr std::string_view kMiddleDot = "\xC2\xB7";
 
 struct Range {
   char32_t first;
@@ -86,6 +88,23 @@ char32_t NextPoint(std::string_view text, size_t& at) {
   return point;
 }
 
+// What three bytes spell; 0 where they do not begin and go on as such a sequence does. Overlong
+// forms and surrogates come out as what they would be.
+char32_t ThreeBytePoint(const char* bytes) {
+  const auto a = static_cast<unsigned char>(bytes[0]);
+  const auto b = static_cast<unsigned char>(bytes[1]);
+  const auto c = static_cast<unsigned char>(bytes[2]);
+  if ((a & 0xF0U) != 0xE0 || (b & 0xC0U) != 0x80 || (c & 0xC0U) != 0x80) return 0;
+  return char32_t{a & 0x0FU} << 12 | char32_t{b & 0x3FU} << 6 | (c & 0x3FU);
+}
+
+// Whether NFKC with case folding leaves it as it is, beside ASCII and its likes: Hangul syllables,
+// hanja, quotation marks.
+bool IsFoldedAlready(char32_t point) {
+  return IsHangulSyllable(point) || (point >= 0x4E00 && point <= 0x9FFF) || point == 0x2018 ||
+         point == 0x2019 || point == 0x201C || point == 0x201D;
+}
+
 }  // namespace
 
 std::u32string DecodeUtf8(std::string_view text) {
@@ -99,18 +118,47 @@ std::u32string DecodeUtf8(std::string_view text) {
 std::string EncodeUtf8(std::u32string_view text) {
   std::string bytes;
   bytes.reserve(text.size() * 3);
-  for (const char32_t point : text) AppendUtf8(point, bytes);
+  for (const char32_t point : text) {
+    if (IsHangulSyllable(point)) {
+      const char three[] = {static_cast<char>(0xE0 | point >> 12),
+                            static_cast<char>(0x80 | (point >> 6 & 0x3F)),
+                            static_cast<char>(0x80 | (point & 0x3F))};
+      bytes.append(three, sizeof(three));
+    } else {
+      AppendUtf8(point, bytes);
+    }
+  }
   return bytes;
 }
 
-bool IsHangulSyllable(char32_t point) { return point >= 0xAC00 && point <= 0xD7A3; }
-
-bool IsLatinLetter(char32_t point) {
-  if (point < 0x80) return (point >= 'a' && point <= 'z') || (point >= 'A' && point <= 'Z');
-  return point >= 0xC0 && point <= 0x24F && point != 0xD7 && point != 0xF7;
+std::u32string DecodeFolded(std::string_view text) {
+  std::u32string points(text.size(), U'\0');
+  size_t count = 0;
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    if (first < 0x80) {
+      points[count++] = first >= 'A' && first <= 'Z' ? first | 0x20U : first;
+      ++at;
+      continue;
+    }
+    if (text.substr(at).starts_with(kMiddleDot)) {
+      points[count++] = 0xB7;
+      at += kMiddleDot.size();
+      continue;
+    }
+    const char32_t point = text.size() - at < 3 ? 0 : ThreeBytePoint(text.data() + at);
+    if (point == kEllipsis) {
+      for (int i = 0; i < 3; ++i) points[count++] = U'.';
+    } else if (IsFoldedAlready(point)) {
+      points[count++] = point;
+    } else {
+      return DecodeUtf8(NormalizeNfkcCaseFold(text));
+    }
+    at += 3;
+  }
+  points.resize(count);
+  return points;
 }
-
-bool IsDigit(char32_t point) { return point >= '0' && point <= '9'; }
 
 bool IsSpace(char32_t point) {
   return point == ' ' || (point >= 0x09 && point <= 0x0D) || point == 0x85 || point == 0xA0 ||
@@ -118,9 +166,7 @@ bool IsSpace(char32_t point) {
          point == 0x202F || point == 0x205F || point == 0x3000;
 }
 
-bool IsLetterOrDigit(char32_t point) {
-  if (IsHangulSyllable(point)) return true;  // most of them
-  if (point < 0x80) return IsLatinLetter(point) || IsDigit(point);
+bool IsOtherLetter(char32_t point) {
   if (point < 0xC0) return false;
   if (point >= 0xFFF0 && point <= 0xFFFF) return false;
   if (point >= 0x1F000 && point <= 0x1FAFF) return false;  // emoji and pictographs

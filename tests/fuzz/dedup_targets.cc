@@ -68,7 +68,7 @@ void FuzzTables(std::string_view bytes) {
   if (boilerplate.ok()) boilerplate->Remove(U"[속보] 홍길동 기자 = a - reuters");
   FUZZ_CHECK(boilerplate.ok() || is_told(boilerplate.status()));
   const auto hanja = HanjaTable::Parse(bytes);
-  if (hanja.ok()) hanja->ToHangul(U"美 日");
+  if (hanja.ok()) hanja->ReadingOf(U'美');
   FUZZ_CHECK(hanja.ok() || is_told(hanja.status()));
   const auto order = TokenOrder::Parse(bytes);
   FUZZ_CHECK(order.ok() ? order->version() > 0 : is_told(order.status()));

@@ -1,17 +1,25 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <iterator>
+#include <random>
+#include <string>
+
 #include "services/dedup/normalizer.h"
 #include "services/dedup/service_text_rules.h"
 #include "services/dedup/table.h"
 #include "services/dedup/unicode.h"
+#include "services/platform/text.h"
 
 namespace winnow::dedup {
 namespace {
 
-std::string Normalize(std::string_view text) {
+std::string NormalizeAtMost(std::string_view text, size_t most) {
   static const StatusOr<Normalizer> normalizer = LoadNormalizer();
-  return normalizer.value().Normalize(text);
+  return normalizer.value().Normalize(text, most);
 }
+
+std::string Normalize(std::string_view text) { return NormalizeAtMost(text, SIZE_MAX); }
 
 struct Golden {
   const char* text;
@@ -99,6 +107,33 @@ TEST(Normalizer, MakesValidTextOfBadUtf8) {
   EXPECT_EQ(Normalize("가\xED\xA0\x80나\xFF다\xF0\x9F"), "가 나 다");
 }
 
+// Pieces that rules meet, and what comes apart when a text is cut within them.
+std::string Mixed(std::minstd_rand& random) {
+  static constexpr std::string_view kPieces[] = {"가",         "물가 ",      "美",
+                                                 "尹, ",       "[속보]",     "홍길동 기자 = ",
+                                                 " - Reuters", "ㆍ",         "…",
+                                                 "’",          "A",          "z9 ",
+                                                 "ﬁ",          "&amp;",      "<b>",
+                                                 "e\u0301",    "\u1100",     "\u1161\u11A8",
+                                                 "각\u11A8",   "ｗｗｗ.a",   "http://a.b/c ",
+                                                 "a@b.cd",     "무단 전재",  "\xFF",
+                                                 "\xEA\xB0",   "\n",         "·",
+                                                 "\uFA81",     "\U0001F600", "  "};
+  std::string text;
+  for (auto left = random() % 40; left > 0; --left) text += kPieces[random() % std::size(kPieces)];
+  return text;
+}
+
+TEST(Normalizer, CutsWhatItMakesOfTheWhole) {
+  std::minstd_rand random(7);
+  for (int round = 0; round < 3'000; ++round) {
+    const std::string text = Mixed(random);
+    const std::u32string whole = DecodeUtf8(Normalize(text));
+    const size_t most = 1 + random() % 40;
+    ASSERT_EQ(NormalizeAtMost(text, most), EncodeUtf8(whole.substr(0, most))) << text;
+  }
+}
+
 TEST(Boilerplate, NamesTheLineOfABadRule) {
   const auto rules = Boilerplate::Parse("tag 속보\nlabel 단독\n");
   ASSERT_FALSE(rules.ok());
@@ -124,6 +159,24 @@ TEST(Unicode, DecodesAndEncodesEveryLength) {
   EXPECT_EQ(DecodeUtf8("\xF4\x90\x80\x80"), U"\uFFFD\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(DecodeUtf8("\xEA\xB0z"), U"\uFFFDz");
   EXPECT_EQ(DecodeUtf8("\xEA\xB0"), U"\uFFFD");
+}
+
+// Beside a neighbour that may compose with it, a neighbour of either kind.
+TEST(Unicode, FoldsEveryCharacterAsThePlatformDoes) {
+  for (char32_t point = 1; point < 0x30000; ++point) {
+    if (point >= 0xD800 && point <= 0xDFFF) continue;
+    const std::string text = EncodeUtf8(std::u32string{U'가', point, U'K', point});
+    ASSERT_EQ(DecodeFolded(text), DecodeUtf8(NormalizeNfkcCaseFold(text))) << uint32_t{point};
+  }
+}
+
+TEST(Unicode, FoldsTextsAsThePlatformDoes) {
+  std::minstd_rand random(8);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = Mixed(random);
+    if (round % 3 == 0 && !text.empty()) text[random() % text.size()] = static_cast<char>(random());
+    ASSERT_EQ(DecodeFolded(text), DecodeUtf8(NormalizeNfkcCaseFold(text))) << text;
+  }
 }
 
 }  // namespace
