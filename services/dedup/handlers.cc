@@ -1,6 +1,7 @@
 #include "services/dedup/handlers.h"
 
 #include <chrono>
+#include <memory>
 
 #include "services/dedup/convert.h"
 #include "services/dedup/worker_items.h"
@@ -86,36 +87,52 @@ void Handlers::SubmitDocument(const rpc::CallContext& call,
   worker_.Submit(std::move(jobs));
 }
 
-StatusOr<std::vector<v1::IngestDocumentsResponse>> Handlers::IngestDocuments(
-    const rpc::CallContext& call, std::span<const v1::IngestDocumentsRequest> requests) {
+// A batch of a stream from its documents to its answers.
+struct Handlers::Ingesting {
+  Ingesting(Worker& worker, std::function<void()> ready) : decisions(worker, std::move(ready)) {}
+
+  std::string request_id;
+  std::vector<v1::IngestDocumentsResponse> responses;
+  std::vector<Decision> undecided;
+  std::vector<size_t> places;  // of these among the responses
+  Decisions decisions;
+};
+
+StatusOr<rpc::IngestAnswers<v1::IngestDocumentsResponse>> Handlers::IngestDocuments(
+    const rpc::CallContext& call, std::span<const v1::IngestDocumentsRequest> requests,
+    std::function<void()> ready) {
   const Deadline deadline = std::min(call.deadline, std::chrono::steady_clock::now() + kBatchTime);
   const std::string traceparent = ChildOf(call.trace).ToTraceparent();
-  std::vector<v1::IngestDocumentsResponse> responses(requests.size());
-  std::vector<Decision> undecided;
-  std::vector<size_t> places;
-  Decisions decisions(worker_);
+  const auto batch = std::make_shared<Ingesting>(worker_, std::move(ready));
+  batch->request_id = call.request_id;
+  batch->responses.resize(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     StatusOr<Document> document = DocumentOf(requests[i], IdRule::kRequired);
     if (!document.ok()) {
-      *responses[i].mutable_error() = rpc::ToRpcStatus(document.status(), call.request_id);
+      *batch->responses[i].mutable_error() = rpc::ToRpcStatus(document.status(), call.request_id);
       continue;
     }
-    undecided.push_back(Undecided(*document));
-    places.push_back(i);
+    batch->undecided.push_back(Undecided(*document));
+    batch->places.push_back(i);
     Job job = JobOf(*std::move(document), parts_.rules, deadline);
     job.traceparent = traceparent;
-    decisions.Add(std::move(job));
+    batch->decisions.Add(std::move(job));
   }
-  for (size_t k = 0; k < places.size(); ++k) {
-    const auto decision = OrLetThrough(decisions.Take(k), undecided[k]);
-    v1::IngestDocumentsResponse& response = responses[places[k]];
+  batch->decisions.Close();
+  return [this, batch] { return AnswersOf(*batch); };
+}
+
+std::vector<v1::IngestDocumentsResponse> Handlers::AnswersOf(Ingesting& batch) const {
+  for (size_t k = 0; k < batch.places.size(); ++k) {
+    const auto decision = OrLetThrough(batch.decisions.Take(k), batch.undecided[k]);
+    v1::IngestDocumentsResponse& response = batch.responses[batch.places[k]];
     if (decision.ok()) {
       *response.mutable_decision() = ToProto(*decision);
     } else {
-      *response.mutable_error() = rpc::ToRpcStatus(decision.status(), call.request_id);
+      *response.mutable_error() = rpc::ToRpcStatus(decision.status(), batch.request_id);
     }
   }
-  return responses;
+  return std::move(batch.responses);
 }
 
 void Handlers::CheckDocument(const rpc::CallContext& call, const v1::CheckDocumentRequest& request,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -31,8 +32,10 @@ class Handlers {
 
   void SubmitDocument(const rpc::CallContext& call, const v1::SubmitDocumentRequest& request,
                       rpc::Completion<v1::SubmitDocumentResponse> done);
-  StatusOr<std::vector<v1::IngestDocumentsResponse>> IngestDocuments(
-      const rpc::CallContext& call, std::span<const v1::IngestDocumentsRequest> requests);
+  // Begins; `ready` says that the answers are there.
+  StatusOr<rpc::IngestAnswers<v1::IngestDocumentsResponse>> IngestDocuments(
+      const rpc::CallContext& call, std::span<const v1::IngestDocumentsRequest> requests,
+      std::function<void()> ready);
   void CheckDocument(const rpc::CallContext& call, const v1::CheckDocumentRequest& request,
                      rpc::Completion<v1::CheckDocumentResponse> done);
   StatusOr<v1::CompareDocumentsResponse> CompareDocuments(
@@ -63,6 +66,9 @@ class Handlers {
                         DecisionWatch::Subscriber subscriber);
 
  private:
+  struct Ingesting;
+
+  std::vector<v1::IngestDocumentsResponse> AnswersOf(Ingesting& batch) const;
   // What a document that went undecided because the store is away is answered.
   StatusOr<Decision> OrLetThrough(StatusOr<Decision> decision, const Decision& undecided) const;
   Decision Undecided(const Document& document) const;

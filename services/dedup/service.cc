@@ -64,9 +64,10 @@ class Service final : public v1::DedupService::CallbackService {
   }
   grpc::ServerBidiReactor<v1::IngestDocumentsRequest, v1::IngestDocumentsResponse>* IngestDocuments(
       CallbackServerContext* context) override {
-    return binder_.Ingest<v1::IngestDocumentsRequest, v1::IngestDocumentsResponse>(
-        context, kIngestDocuments, [this](const rpc::CallContext& call, auto requests) {
-          return handlers_.IngestDocuments(call, requests);
+    return binder_.IngestAhead<v1::IngestDocumentsRequest, v1::IngestDocumentsResponse>(
+        context, kIngestDocuments,
+        [this](const rpc::CallContext& call, auto requests, std::function<void()> ready) {
+          return handlers_.IngestDocuments(call, requests, std::move(ready));
         });
   }
   ServerUnaryReactor* CheckDocument(CallbackServerContext* context,

@@ -17,9 +17,12 @@ Decisions::~Decisions() {
 
 void Decisions::Add(Job job) {
   job.done = [this, place = added_](StatusOr<Decision> decision) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     decisions_[place] = std::move(decision);
     if (--open_ == 0 || place == wanted_) came_.notify_one();
+    const std::function<void()> ready = TakeReady();
+    lock.unlock();
+    if (ready) ready();
   };
   ++added_;
   next_.push_back(std::move(job));
@@ -34,6 +37,19 @@ void Decisions::Submit() {
     decisions_.resize(added_);
   }
   worker_.Submit(std::exchange(next_, {}));
+}
+
+void Decisions::Close() {
+  Submit();
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  const std::function<void()> ready = TakeReady();
+  lock.unlock();
+  if (ready) ready();
+}
+
+std::function<void()> Decisions::TakeReady() {
+  return closed_ && open_ == 0 ? std::exchange(ready_, {}) : std::function<void()>();
 }
 
 StatusOr<Decision> Decisions::Take(size_t place) {

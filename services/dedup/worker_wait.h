@@ -2,8 +2,10 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "services/dedup/worker.h"
@@ -15,18 +17,24 @@ namespace winnow::dedup {
 // answered by its deadline or soon after; its `done` is set here.
 class Decisions {
  public:
-  explicit Decisions(Worker& worker) : worker_(worker) {}
+  // `ready`, if any: called once after Close, from any thread, when everything is decided.
+  explicit Decisions(Worker& worker, std::function<void()> ready = {})
+      : worker_(worker), ready_(std::move(ready)) {}
   ~Decisions();  // waits for what was submitted
   Decisions(const Decisions&) = delete;
   Decisions& operator=(const Decisions&) = delete;
 
   void Add(Job job);
+  // Nothing more will be added.
+  void Close();
   // Waits for the decision on the document that was added as number `place`, from 0; once each.
   // What was not submitted yet is.
   StatusOr<Decision> Take(size_t place);
 
  private:
   void Submit();
+  // With the lock held: what is to be called without it, when it is time.
+  std::function<void()> TakeReady();
 
   Worker& worker_;
   std::vector<Job> next_;  // not submitted yet
@@ -36,6 +44,8 @@ class Decisions {
   std::deque<std::optional<StatusOr<Decision>>> decisions_;  // by place, of what was submitted
   size_t open_ = 0;                                          // of them not decided yet
   size_t wanted_ = 0;                                        // the place that is waited for
+  bool closed_ = false;
+  std::function<void()> ready_;
 };
 
 }  // namespace winnow::dedup

@@ -37,6 +37,10 @@ class EchoService final : public echo::EchoService::CallbackService {
   }
   grpc::ServerBidiReactor<echo::TakeRequest, echo::TakeResponse>* Take(
       grpc::CallbackServerContext* context) override {
+    if (handlers_.take_ahead) {
+      return binder_.IngestAhead<echo::TakeRequest, echo::TakeResponse>(
+          context, kTake, std::ref(handlers_.take_ahead));
+    }
     return binder_.Ingest<echo::TakeRequest, echo::TakeResponse>(context, kTake,
                                                                  std::ref(handlers_.take));
   }

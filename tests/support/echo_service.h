@@ -25,6 +25,10 @@ struct EchoHandlers {
   std::function<StatusOr<std::vector<echo::TakeResponse>>(const rpc::CallContext&,
                                                           std::span<const echo::TakeRequest>)>
       take;
+  // In its place, where it is set.
+  std::function<StatusOr<rpc::IngestAnswers<echo::TakeResponse>>(
+      const rpc::CallContext&, std::span<const echo::TakeRequest>, std::function<void()>)>
+      take_ahead;
   std::function<Status(const rpc::CallContext&, const echo::WatchRequest&,
                        rpc::Subscriber<echo::WatchResponse>)>
       watch;

@@ -74,6 +74,27 @@ class Binder {
   template <class Request, class Response, class Handler>
   grpc::ServerBidiReactor<Request, Response>* Ingest(grpc::CallbackServerContext* context,
                                                      const Method& method, Handler handler) {
+    return IngestAhead<Request, Response>(
+        context, method,
+        [handler = std::move(handler)](
+            const CallContext& call, std::span<const Request> requests,
+            const std::function<void()>& ready) -> StatusOr<IngestAnswers<Response>> {
+          WINNOW_ASSIGN_OR_RETURN(auto answers, handler(call, requests));
+          ready();
+          return IngestAnswers<Response>([answers = std::move(answers)]() mutable {
+            return StatusOr<std::vector<Response>>(std::move(answers));
+          });
+        });
+  }
+
+  // The same for handlers whose work goes on elsewhere: the next batch is begun while one's answers
+  // are not there. `handler`: StatusOr<IngestAnswers<Response>>(const CallContext&,
+  // std::span<const Request>, std::function<void()> ready). `ready` says that what it returned can
+  // be called, which is done once, on a pool thread; whatever becomes of the stream it has to be
+  // called, from any thread, before or after the handler returns.
+  template <class Request, class Response, class Handler>
+  grpc::ServerBidiReactor<Request, Response>* IngestAhead(grpc::CallbackServerContext* context,
+                                                          const Method& method, Handler handler) {
     return Begun(new TypedIngestCall<Request, Response, Handler>(runtime_, method, *context,
                                                                  std::move(handler)));
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "services/platform/clock.h"
 #include "services/platform/status.h"
@@ -34,5 +35,9 @@ CallContext BackgroundCall(std::chrono::milliseconds timeout, std::string_view t
 // last copy without finishing ends the call with INTERNAL, so that none hangs.
 template <class Response>
 using Completion = std::function<void(StatusOr<Response>)>;
+
+// Gives the answers to a batch of an ingest stream, once they are there; called once.
+template <class Response>
+using IngestAnswers = std::function<StatusOr<std::vector<Response>>()>;
 
 }  // namespace winnow::rpc

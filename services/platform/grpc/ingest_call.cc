@@ -117,7 +117,8 @@ void IngestCall::Stop(Lock lock, const Status& why) {
 }
 
 std::optional<Deadline> IngestCall::IdleSince() const {
-  const bool waits_for_caller = reading_ && waiting_sizes_.empty() && !running_;
+  const bool waits_for_caller =
+      reading_ && waiting_sizes_.empty() && !running_ && begun_batches_.empty();
   return waits_for_caller && answers_left_ == 0 ? std::optional(last_moved_) : std::nullopt;
 }
 
@@ -125,28 +126,69 @@ void IngestCall::Fail(const Status& status) {
   if (!failure_) failure_ = status;
 }
 
+std::mutex& IngestCall::shared_mutex() const { return shared_->mutex; }
+
+// May be called when the call is gone: of a batch that was refused, or never begun.
+std::function<void()> IngestCall::ReadyOf(uint64_t number) {
+  return [shared = shared_, number] {
+    Lock lock(shared->mutex);
+    if (shared->call != nullptr) shared->call->BecomeReady(std::move(lock), number);
+  };
+}
+
+void IngestCall::BecomeReady(Lock lock, uint64_t number) {
+  if (number < first_begun_) return;
+  begun_batches_[number - first_begun_].is_ready = true;
+  Advance(std::move(lock));
+}
+
 void IngestCall::Run() {
-  size_t bytes = 0;
-  {
-    const Lock lock(shared_->mutex);
-    const size_t count = std::min(waiting_sizes_.size(), kMaxIngestBatch);
-    TakeBatch(count);
-    for (size_t i = 0; i < count; ++i) {
-      bytes += waiting_sizes_.front();
-      waiting_sizes_.pop_front();
-    }
-    waiting_bytes_ -= bytes;
-  }
-  const Status status = CallRecord::CatchAll([this] {
-    if (record_.cancelled()) return Cancelled("the caller went away");
-    return HandleBatch(record_.BatchCall());
-  });
   Lock lock(shared_->mutex);
+  const size_t count = std::min(waiting_sizes_.size(), kMaxIngestBatch);
+  TakeBatch(count);
+  Begun& batch = begun_batches_.emplace_back();
+  for (size_t i = 0; i < count; ++i) {
+    batch.bytes += waiting_sizes_.front();
+    waiting_sizes_.pop_front();
+  }
+  waiting_bytes_ -= batch.bytes;
+  const uint64_t number = first_begun_ + begun_batches_.size() - 1;
+  lock.unlock();
+  StatusOr<std::function<Status()>> answers = Cancelled("the caller went away");
+  const Status status = CallRecord::CatchAll([&] {
+    if (!record_.cancelled()) answers = BeginBatch(record_.BatchCall(), ReadyOf(number));
+    return answers.status();
+  });
+  lock.lock();
   running_ = false;
+  begin_failed_ = !status.ok();
+  if (!status.ok()) answers = status;
+  begun_batches_[number - first_begun_].answers = std::move(answers);
+  if (!MayCollect()) return Advance(std::move(lock));
+  collecting_ = true;
+  Collect(std::move(lock));
+}
+
+bool IngestCall::MayCollect() const {
+  if (collecting_ || begun_batches_.empty()) return false;
+  const Begun& batch = begun_batches_.front();
+  return batch.answers && (batch.is_ready || !batch.answers->ok());
+}
+
+void IngestCall::Collect(Lock lock) {
+  const StatusOr<std::function<Status()>> answers = *std::move(begun_batches_.front().answers);
+  lock.unlock();
+  const Status status = answers.ok() ? CallRecord::CatchAll(*answers) : answers.status();
+  lock.lock();
+  const size_t bytes = begun_batches_.front().bytes;
+  begun_batches_.pop_front();
+  ++first_begun_;
   held_bytes_ -= bytes;
   record_.runtime().ingest_bytes().GiveBack(bytes);
-  answers_left_ += KeepAnswers();
+  // Behind a batch that failed no answer would be of the message that it seems to be of.
+  if (status.ok() && !failure_) answers_left_ += KeepAnswers();
   if (!status.ok()) Fail(status);
+  collecting_ = false;
   Advance(std::move(lock));
 }
 
@@ -155,8 +197,13 @@ bool IngestCall::MayRead() const {
          waiting_bytes_ < kMaxIngestBytes && record_.runtime().ingest_bytes().Fits(held_bytes_, 0);
 }
 
+bool IngestCall::MayBegin() const {
+  return !running_ && !failure_ && !begin_failed_ && !waiting_sizes_.empty() &&
+         begun_batches_.size() < kMaxIngestBegun && answers_left_ <= kMaxIngestBatch;
+}
+
 bool IngestCall::MayFinish() const {
-  if (running_ || writing_) return false;
+  if (running_ || writing_ || !begun_batches_.empty()) return false;
   if (broken_) return true;
   return answers_left_ == 0 && (failure_ || (read_all_ && waiting_sizes_.empty()));
 }
@@ -167,8 +214,12 @@ void IngestCall::Advance(Lock lock) {
     reading_ = true;
     Read();
   }
-  // The next batch is handled while the last one's answers are written, and no further ahead.
-  if (!running_ && !failure_ && !waiting_sizes_.empty() && answers_left_ <= kMaxIngestBatch) {
+  if (MayCollect()) {
+    collecting_ = true;
+    record_.runtime().pool(record_.lane()).Push(collector_);
+  }
+  // The next batch is begun while the last one's answers are made and written, no further ahead.
+  if (MayBegin()) {
     running_ = true;
     record_.runtime().pool(record_.lane()).Push(*this);
   }

@@ -4,7 +4,9 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -23,6 +25,9 @@ inline constexpr size_t kMaxIngestBatch = 1000;
 // (ByteBudget): then flow control reaches the sender.
 inline constexpr size_t kMaxIngestWaiting = 2 * kMaxIngestBatch;
 inline constexpr size_t kMaxIngestBytes = size_t{4} << 20;
+
+// Batches that are begun and not answered yet: one is prepared while the other's work waits.
+inline constexpr size_t kMaxIngestBegun = 2;
 
 // When an ingest stream reads, handles, writes and finishes. What depends on its types is below.
 class IngestCall : private Job {
@@ -50,11 +55,32 @@ class IngestCall : private Job {
   virtual size_t KeepAnswers() = 0;           // the handler's answers are to be written; how many
   virtual void Write(bool more_follow) = 0;   // the first answer
   virtual void DropWritten() = 0;
-  // Without.
-  virtual Status HandleBatch(const CallContext& call) = 0;
+  // Without. Begins the batch; what it gives asks for the answers that KeepAnswers takes, and is
+  // called once `ready` was.
+  virtual StatusOr<std::function<Status()>> BeginBatch(const CallContext& call,
+                                                       std::function<void()> ready) = 0;
   virtual void FinishIngest(const grpc::Status& status) = 0;
 
+  // A batch from when the handler gets it until its answers are there.
+  struct Begun {
+    size_t bytes = 0;
+    bool is_ready = false;
+    std::optional<StatusOr<std::function<Status()>>> answers;  // once the handler has returned
+  };
+  // The job that asks for answers which became ready after the handler had returned.
+  struct Collector final : public Job {
+    explicit Collector(IngestCall& ingest) : call(ingest) {}
+    void Run() override { call.Collect(Lock(call.shared_mutex())); }
+    IngestCall& call;
+  };
+
   void Run() final;
+  std::function<void()> ReadyOf(uint64_t number);
+  void BecomeReady(Lock lock, uint64_t number);
+  // Of the batches in turn, with the lock held.
+  bool MayCollect() const;
+  void Collect(Lock lock);
+  std::mutex& shared_mutex() const;
   void Stop(Lock lock, const Status& why);
   std::optional<Deadline> IdleSince() const;
   void Fail(const Status& status);
@@ -62,12 +88,14 @@ class IngestCall : private Job {
   // Starts all that may go on now. The call may be deleted when it returns.
   void Advance(Lock lock);
   bool MayRead() const;
+  bool MayBegin() const;
   bool MayFinish() const;
 
   CallRecord record_;
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<Shared> shared_;
   std::unique_ptr<LongCalls::Place> place_;
+  Collector collector_{*this};
 
   // Guarded by the lock.
   std::optional<Status> failure_;  // ends the stream after the answers that are already there
@@ -75,14 +103,18 @@ class IngestCall : private Job {
   bool begun_ = false;
   bool read_all_ = false;
   bool reading_ = false;
-  bool running_ = false;
+  bool running_ = false;     // the handler is begun with a batch, or is to be
+  bool collecting_ = false;  // somebody asks for answers, or is to
+  bool begin_failed_ = false;
+  std::deque<Begun> begun_batches_;  // the last of them may still be with the handler
+  uint64_t first_begun_ = 0;         // number of the first of these
   bool writing_ = false;
   bool wrote_before_ = false;
   bool broken_ = false;  // the caller is gone: writes lead nowhere
   bool finished_ = false;
   std::deque<size_t> waiting_sizes_;
   size_t waiting_bytes_ = 0;
-  size_t held_bytes_ = 0;  // those, and the running batch's: what the budget knows of
+  size_t held_bytes_ = 0;  // those, and the begun batches': what the budget knows of
   Deadline last_moved_ = std::chrono::steady_clock::now();
   size_t answers_left_ = 0;
   size_t messages_read_ = 0;
@@ -122,12 +154,19 @@ class TypedIngestCall final : public grpc::ServerBidiReactor<Request, Response>,
     batch_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
   }
-  Status HandleBatch(const CallContext& call) override {
-    StatusOr<std::vector<Response>> answers = handler_(call, std::span<const Request>(batch_));
+  StatusOr<std::function<Status()>> BeginBatch(const CallContext& call,
+                                               std::function<void()> ready) override {
+    WINNOW_ASSIGN_OR_RETURN(IngestAnswers<Response> answers,
+                            handler_(call, std::span<const Request>(batch_), std::move(ready)));
+    return [this, answers = std::move(answers), count = batch_.size()] {
+      return Collect(answers(), count);
+    };
+  }
+  Status Collect(StatusOr<std::vector<Response>> answers, size_t count) {
     if (!answers.ok()) return answers.status();
-    if (answers->size() != batch_.size()) {
+    if (answers->size() != count) {
       return Internal("an ingest handler answered " + std::to_string(answers->size()) + " of " +
-                      std::to_string(batch_.size()) + " messages");
+                      std::to_string(count) + " messages");
     }
     new_answers_ = *std::move(answers);
     return OkStatus();
@@ -150,7 +189,7 @@ class TypedIngestCall final : public grpc::ServerBidiReactor<Request, Response>,
   Request slot_;
   std::deque<Request> waiting_;
   std::vector<Request> batch_;         // the handler's while it runs
-  std::vector<Response> new_answers_;  // likewise
+  std::vector<Response> new_answers_;  // of whoever collects
   std::deque<Response> answers_;
 };
 
