@@ -275,18 +275,41 @@ TEST(WindowIndex, ADuplicateKeepsItsRootWhenTheRootHasExpired) {
 TEST(PostingMap, AListOfAnExpiredSegmentNeverComesBackUnderItsNumber) {
   PostingMap map;
   map.AddSegment(0);
-  map.Append(5, {1, 1, 0});
-  map.Append(6, {1, 1, 0});
-  map.Append(6, {2, 1, 0});
+  map.Append(5, 1, 1, 0);
+  map.Append(6, 1, 1, 0);
+  map.Append(6, 2, 1, 0);
   for (uint32_t number = 1; number <= 65'536 + 2; ++number) {
     map.AddSegment(static_cast<uint16_t>(number));
     if (number >= 3) map.DropOldestSegment();
   }
-  const auto fail = [](uint16_t segment, std::span<const uint32_t>) {
-    FAIL() << "of segment " << segment;
+  const EntryRef edge{65'534, 0};
+  const auto fail = [](EntryRef ref) { FAIL() << "of segment " << ref.segment; };
+  map.ForEach(map.Find(5), edge, fail);
+  map.ForEach(map.Find(6), edge, fail);
+}
+
+TEST(PostingMap, AnEraThatIsTheNewestAgainTakesWhatComes) {
+  constexpr uint16_t kSegments = 8;  // of an era
+  constexpr Token kTokens = 2'000;   // more than a page of blocks
+  PostingMap map;
+  const auto append = [&map](Token begin, uint16_t slot) {
+    for (Token token = begin; token < begin + kTokens; ++token) map.Append(token, slot, 1, 0);
   };
-  map.ForEachRun(map.Find(5), 0, fail);
-  map.ForEachRun(map.Find(6), 0, fail);
+  for (uint16_t number = 0; number < kSegments; ++number) map.AddSegment(number);
+  append(1, 1);
+  append(1, 2);
+  map.AddSegment(kSegments);
+  map.RemoveNewestSegment();
+  append(1, 3);
+  append(1 + kTokens, 1);
+  append(1 + kTokens, 2);
+  for (Token token = 1; token <= 2 * kTokens; ++token) {
+    std::vector<EntryRef> found;
+    map.ForEach(map.Find(token), {0, 0}, [&](EntryRef ref) { found.push_back(ref); });
+    std::vector<EntryRef> expected = {{kSegments - 1, 1}, {kSegments - 1, 2}};
+    if (token <= kTokens) expected.push_back({kSegments - 1, 3});
+    ASSERT_EQ(found, expected) << token;
+  }
 }
 
 TEST(WindowIndex, DropsTheOldestSegmentToKeepWithinMemory) {

@@ -27,12 +27,6 @@ void TokenIndex::RemoveNewestSegment() {
   postings_.RemoveNewestSegment();
 }
 
-Posting TokenIndex::PostingOf(size_t slot, size_t length, size_t position) {
-  return {static_cast<uint16_t>(slot),
-          static_cast<uint8_t>(std::min<size_t>(length, Posting::kMost)),
-          static_cast<uint8_t>(std::min<size_t>(position, Posting::kMost))};
-}
-
 void TokenIndex::Append(std::span<const Token> tokens) {
   Segment& segment = segments_[segments_.newest()];
   const size_t slot = segment.ends.size();
@@ -40,7 +34,7 @@ void TokenIndex::Append(std::span<const Token> tokens) {
   const uint32_t prefix = IndexedPrefix(tokens.size());
   for (uint32_t i = 0; i < prefix; ++i) postings_.Prefetch(tokens[i]);
   for (uint32_t i = 0; i < prefix; ++i) {
-    postings_.Append(tokens[i], PostingOf(slot, tokens.size(), i));
+    postings_.Append(tokens[i], static_cast<uint16_t>(slot), tokens.size(), i);
   }
   segment.tokens.insert(segment.tokens.end(), tokens.begin(), tokens.end());
   segment.ends.push_back(static_cast<uint32_t>(segment.tokens.size()));
@@ -69,7 +63,7 @@ void TokenIndex::FindCandidates(std::span<const Token> tokens, const Bounds& bou
   const auto length = static_cast<uint32_t>(tokens.size());
   const uint32_t prefix = bounds.PrefixLength(length);
   for (uint32_t i = 0; i < prefix; ++i) postings_.Prefetch(tokens[i]);
-  const uint16_t edge_age = segments_.Age(edge.segment);
+  const uint16_t edge_age = postings_.EraAgeOf(edge.segment);
   std::vector<ProbeScratch::Pending>& pending = scratch.pending_;
   pending.clear();
   const auto is_over = [&](uint16_t age) { return age == PostingMap::kEnded || age < edge_age; };
@@ -83,35 +77,35 @@ void TokenIndex::FindCandidates(std::span<const Token> tokens, const Bounds& bou
     next_age = std::max(next_age, age);
   }
   uint32_t position = 0;
-  const auto visit = [&](uint16_t number, std::span<const uint32_t> run) {
-    const uint32_t first_slot = number == edge.segment ? edge.slot : 0;
-    for (const uint32_t packed : run) {
+  uint32_t first_place = 0;
+  const auto visit = [&](std::span<const uint32_t> block) {
+    for (const uint32_t packed : block) {
       const Posting posting = Posting::Unpack(packed);
-      if (posting.slot < first_slot) continue;
+      if (posting.place < first_place) continue;
       // A saturated length asks for less than the real one does, and its position says nothing.
-      const bool is_exact = posting.length != Posting::kMost;
+      const bool is_exact = posting.length != Posting::kMostLength;
       const uint32_t least = bounds.LeastOverlap(length, posting.length);
       if (is_exact && least > std::min<uint32_t>(length, posting.length)) continue;
       // A pair's first shared token bounds what can be shared by what follows it on either side.
       const bool may_begin =
           position + least <= length && (!is_exact || posting.position + least <= posting.length);
-      if (may_begin || scratch.has_begun()) {
-        scratch.Hit({number, posting.slot}, posting, position, may_begin);
-      }
+      if (may_begin || scratch.has_begun()) scratch.Hit(posting, position, may_begin);
     }
   };
-  // Segment by segment, and the lists of each in order: so every shared token of both prefixes is
-  // counted once, the first one first. Lists lie all over memory: the next run of each is fetched
-  // while the others are read.
+  // Era by era, and the lists of each in order: so every shared token of both prefixes is counted
+  // once, the first one first. Lists lie all over memory: the next block of each is fetched while
+  // the others are read.
   while (!pending.empty()) {
     const uint16_t age = next_age;
+    const uint16_t first_segment = postings_.FirstSegment(age);
+    first_place = age == edge_age ? PostingMap::PlaceIn(first_segment, edge) : 0;
     next_age = 0;
     size_t kept = 0;
     for (ProbeScratch::Pending list : pending) {
       if (list.age == age) {
         position = list.position;
         do {
-          list.list = postings_.VisitRun(list.list, visit);
+          list.list = postings_.VisitBlock(list.list, visit);
           list.age = postings_.AgeOf(list.list);
         } while (list.age == age);
         if (is_over(list.age)) continue;
@@ -121,28 +115,29 @@ void TokenIndex::FindCandidates(std::span<const Token> tokens, const Bounds& bou
       pending[kept++] = list;
     }
     pending.resize(kept);
-    DropHopeless(length, bounds, scratch);
+    KeepHopeful(length, bounds, first_segment, scratch);
   }
 }
 
 // Shared tokens that were no hits lie behind the prefix of either side. What of a candidate of this
-// segment cannot reach the threshold even so is dropped without a look at its tokens.
-void TokenIndex::DropHopeless(uint32_t length, const Bounds& bounds, ProbeScratch& scratch) const {
+// era cannot reach the threshold even so is dropped without a look at its tokens.
+void TokenIndex::KeepHopeful(uint32_t length, const Bounds& bounds, uint16_t first_segment,
+                             ProbeScratch& scratch) const {
   const uint32_t behind_prefix = length - bounds.PrefixLength(length);
-  size_t kept = scratch.segment_begin_;
-  for (size_t i = kept; i < scratch.candidates_.size(); ++i) {
-    const ProbeScratch::Candidate& candidate = scratch.candidates_[i];
+  for (const ProbeScratch::Candidate& candidate : scratch.candidates_) {
     const uint32_t entry_length = candidate.length;
     const uint32_t entry_behind_prefix = entry_length - floor_.PrefixLength(entry_length);
     const uint32_t rest =
         std::max(std::min(behind_prefix, entry_length - candidate.entry_position - 1),
                  std::min(entry_behind_prefix, length - candidate.position - 1));
-    const bool is_hopeless = entry_length != Posting::kMost &&
+    const bool is_hopeless = entry_length != Posting::kMostLength &&
                              candidate.hits + rest < bounds.LeastOverlap(length, entry_length);
-    if (!is_hopeless) scratch.candidates_[kept++] = candidate;
+    if (is_hopeless) continue;
+    const EntryRef ref = PostingMap::RefOf(first_segment, candidate.place);
+    scratch.hopefuls_.push_back({ref, candidate, {}});
+    __builtin_prefetch(segments_[ref.segment].ends.data() + ref.slot);
   }
-  scratch.candidates_.resize(kept);
-  scratch.BeginSegment();
+  scratch.BeginEra();
 }
 
 void TokenIndex::Probe(std::span<const Token> tokens, const Bounds& bounds, EntryRef edge,
@@ -151,60 +146,59 @@ void TokenIndex::Probe(std::span<const Token> tokens, const Bounds& bounds, Entr
   if (tokens.empty() || segments_.empty()) return;
   scratch.Clear();
   FindCandidates(tokens, bounds, edge, scratch);
-  for (const auto& candidate : scratch.candidates_) {
-    __builtin_prefetch(segments_[candidate.ref.segment].ends.data() + candidate.ref.slot);
-  }
-  for (auto& candidate : scratch.candidates_) {
-    candidate.tokens = this->tokens(candidate.ref);
+  for (auto& hopeful : scratch.hopefuls_) {
+    hopeful.tokens = this->tokens(hopeful.ref);
     // Titles mostly lie on two cache lines.
-    __builtin_prefetch(candidate.tokens.data());
-    __builtin_prefetch(candidate.tokens.data() + 16);
+    __builtin_prefetch(hopeful.tokens.data());
+    __builtin_prefetch(hopeful.tokens.data() + 16);
   }
   const auto length = static_cast<uint32_t>(tokens.size());
-  for (const auto& candidate : scratch.candidates_) {
-    const auto entry_length = static_cast<uint32_t>(candidate.tokens.size());
+  for (const auto& [ref, seen, entry_tokens] : scratch.hopefuls_) {
+    const auto entry_length = static_cast<uint32_t>(entry_tokens.size());
     const uint32_t least = bounds.LeastOverlap(length, entry_length);
     if (least > std::min(length, entry_length)) continue;
     uint32_t shared = 0;
-    if (entry_length >= Posting::kMost) {  // its positions may have been saturated
-      shared = OverlapAtLeast(tokens, candidate.tokens, least);
+    if (entry_length >= Posting::kMostLength) {  // its hits may be of any number
+      shared = OverlapAtLeast(tokens, entry_tokens, least);
     } else {
-      const uint32_t missing = least > candidate.hits ? least - candidate.hits : 0;
-      shared = candidate.hits +
-               OverlapAtLeast(tokens.subspan(candidate.position + 1),
-                              candidate.tokens.subspan(candidate.entry_position + 1), missing);
+      // A saturated position is too low: what it adds to the rest cannot be shared again.
+      const uint32_t missing = least > seen.hits ? least - seen.hits : 0;
+      shared = seen.hits + OverlapAtLeast(tokens.subspan(seen.position + 1),
+                                          entry_tokens.subspan(seen.entry_position + 1U), missing);
     }
-    if (shared >= least) matches.push_back({candidate.ref, shared, entry_length});
+    if (shared >= least) matches.push_back({ref, shared, entry_length});
   }
 }
 
-void ProbeScratch::Hit(EntryRef ref, const Posting& posting, uint32_t position, bool may_begin) {
-  if (seen_.size() < 2 * (candidates_.size() - segment_begin_ + 1)) Grow();
-  Seen& seen = SeenFor(ref.slot);
+void ProbeScratch::Hit(const Posting& posting, uint32_t position, bool may_begin) {
+  Seen& seen = SeenFor(posting.place);
+  const auto entry_position = static_cast<uint8_t>(posting.position);
   if (seen.round == round_) {
     Candidate& known = candidates_[seen.candidate];
     ++known.hits;
     known.position = position;
-    known.entry_position = posting.position;
+    known.entry_position = entry_position;
   } else if (may_begin) {
-    seen = {ref.slot, round_, static_cast<uint32_t>(candidates_.size())};
-    candidates_.push_back({ref, posting.length, 1, position, posting.position, {}});
+    seen = {posting.place, round_, static_cast<uint32_t>(candidates_.size())};
+    candidates_.push_back(
+        {posting.place, position, entry_position, static_cast<uint8_t>(posting.length), 1});
+    if (seen_.size() < 2 * (candidates_.size() + 1)) Grow();
   }
 }
 
-ProbeScratch::Seen& ProbeScratch::SeenFor(uint16_t slot) {
-  size_t at = (slot * 0x9E3779B97F4A7C15ull >> 40) & (seen_.size() - 1);
-  while (seen_[at].round == round_ && seen_[at].slot != slot) at = (at + 1) & (seen_.size() - 1);
+ProbeScratch::Seen& ProbeScratch::SeenFor(uint32_t place) {
+  size_t at = (place * 0x9E3779B97F4A7C15ull >> 40) & (seen_.size() - 1);
+  while (seen_[at].round == round_ && seen_[at].place != place) at = (at + 1) & (seen_.size() - 1);
   return seen_[at];
 }
 
 void ProbeScratch::Clear() {
-  candidates_.clear();
-  BeginSegment();
+  hopefuls_.clear();
+  BeginEra();
 }
 
-void ProbeScratch::BeginSegment() {
-  segment_begin_ = candidates_.size();
+void ProbeScratch::BeginEra() {
+  candidates_.clear();
   if (++round_ == 0) {
     seen_.assign(seen_.size(), Seen());
     round_ = 1;
@@ -212,11 +206,11 @@ void ProbeScratch::BeginSegment() {
 }
 
 void ProbeScratch::Grow() {
-  seen_.assign(std::max<size_t>(256, seen_.size() * 2), Seen());
+  seen_.assign(seen_.size() * 2, Seen());
   round_ = 1;
-  for (size_t i = segment_begin_; i < candidates_.size(); ++i) {
-    const uint16_t slot = candidates_[i].ref.slot;
-    SeenFor(slot) = {slot, round_, static_cast<uint32_t>(i)};
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const uint32_t place = candidates_[i].place;
+    SeenFor(place) = {place, round_, static_cast<uint32_t>(i)};
   }
 }
 

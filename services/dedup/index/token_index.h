@@ -22,41 +22,47 @@ struct Match {
 class ProbeScratch {
  private:
   friend class TokenIndex;
-  // An entry that shares tokens of both prefixes, by the last of them.
+  // An entry of the era being read that shares tokens of both prefixes. Small, as there are many.
   struct Candidate {
+    uint32_t place = 0;
+    uint32_t position = 0;       // of the last of those tokens in the probing set
+    uint8_t entry_position = 0;  // of it in the entry, if not saturated
+    uint8_t length = 0;          // of the entry, if not saturated
+    uint8_t hits = 0;            // shared tokens so far; never more than an unsaturated length
+  };
+  // One that may reach the threshold with what lies behind its last hit.
+  struct Hopeful {
     EntryRef ref;
-    uint32_t length = 0;          // of the entry, if not saturated
-    uint32_t hits = 0;            // shared tokens so far
-    uint32_t position = 0;        // of the last one in the probing set
-    uint32_t entry_position = 0;  // of it in the entry
+    Candidate seen;
     std::span<const Token> tokens;
   };
-  // A list that is read segment by segment.
+  // A list that is read era by era.
   struct Pending {
     PostingMap::List list = 0;
     uint32_t position = 0;  // of its token in the probing set
-    uint16_t age = 0;       // where its newest run lies
+    uint16_t age = 0;       // where its newest block lies
   };
   struct Seen {
-    uint16_t slot = 0;
+    uint32_t place = 0;
     uint32_t round = 0;
     uint32_t candidate = 0;
   };
 
   void Clear();
-  // Candidates of another segment begin.
-  void BeginSegment();
-  // Whether this segment has any candidate yet.
-  bool has_begun() const { return candidates_.size() > segment_begin_; }
+  // Candidates of another era begin.
+  void BeginEra();
+  // Whether this era has any candidate yet.
+  bool has_begun() const { return !candidates_.empty(); }
   // That the entry shares a token. The first one has to allow for enough of them to follow.
-  void Hit(EntryRef ref, const Posting& posting, uint32_t position, bool may_begin);
-  Seen& SeenFor(uint16_t slot);
+  void Hit(const Posting& posting, uint32_t position, bool may_begin);
+  Seen& SeenFor(uint32_t place);
   void Grow();
 
   std::vector<Pending> pending_;
+  std::vector<Hopeful> hopefuls_;
   std::vector<Candidate> candidates_;
-  size_t segment_begin_ = 0;  // of the candidates of this segment
-  std::vector<Seen> seen_;    // an open-addressing set, emptied by the next round
+  std::vector<Seen> seen_ =
+      std::vector<Seen>(256);  // an open-addressing set, emptied by the next round
   uint32_t round_ = 0;
 };
 
@@ -98,10 +104,10 @@ class TokenIndex {
     std::vector<uint32_t> ends;  // by slot, in tokens
   };
 
-  static Posting PostingOf(size_t slot, size_t length, size_t position);
   void FindCandidates(std::span<const Token> tokens, const Bounds& bounds, EntryRef edge,
                       ProbeScratch& scratch) const;
-  void DropHopeless(uint32_t length, const Bounds& bounds, ProbeScratch& scratch) const;
+  void KeepHopeful(uint32_t length, const Bounds& bounds, uint16_t first_segment,
+                   ProbeScratch& scratch) const;
 
   // How many tokens of an entry have postings.
   uint32_t IndexedPrefix(size_t length) const {

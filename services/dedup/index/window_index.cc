@@ -46,8 +46,8 @@ void WindowIndex::Append(const NewEntry& entry) {
   titles_.Append(entry.title);
   leads_.Append(entry.lead);
   vectors_.Append(entry.vector);
-  if (entry.url_hash != 0) by_url_.Append(KeyOf(entry.url_hash), {slot, 0, 0});
-  if (entry.title_hash != 0) by_title_.Append(KeyOf(entry.title_hash), {slot, 0, 0});
+  if (entry.url_hash != 0) by_url_.Append(KeyOf(entry.url_hash), slot, 0, 0);
+  if (entry.title_hash != 0) by_title_.Append(KeyOf(entry.title_hash), slot, 0, 0);
   ++size_;
   last_seq_ = entry.seq;
   last_arrival_ = entry.arrival;
@@ -155,14 +155,9 @@ EntryRef WindowIndex::EntryFromNewest(size_t count) const {
 template <uint64_t WindowIndex::Meta::*kHash>
 void WindowIndex::FindByHash(const PostingMap& map, uint64_t hash, EntryRef edge,
                              std::vector<EntryRef>& found) const {
-  const auto visit = [&](uint16_t number, std::span<const uint32_t> run) {
-    for (const uint32_t packed : run) {
-      const EntryRef ref{number, Posting::Unpack(packed).slot};
-      if (number == edge.segment && ref.slot < edge.slot) continue;
-      if (meta(ref).*kHash == hash) found.push_back(ref);
-    }
-  };
-  map.ForEachRun(map.Find(KeyOf(hash)), segments_.Age(edge.segment), visit);
+  map.ForEach(map.Find(KeyOf(hash)), edge, [&](EntryRef ref) {
+    if (meta(ref).*kHash == hash) found.push_back(ref);
+  });
 }
 
 void WindowIndex::FindByUrl(uint64_t hash, EntryRef edge, std::vector<EntryRef>& found) const {
