@@ -13,6 +13,9 @@ namespace {
 
 // A batch of a stream has this long: the stream itself may last for hours.
 constexpr std::chrono::seconds kBatchTime{30};
+// With more documents waiting, of all streams, a batch holds its thread until it is decided: as many
+// wait then as there are threads for, and none is refused or runs out of time for those before it.
+constexpr size_t kMostWaitingAhead = 2'000;
 
 // The document of a request, accepted. Error: INVALID_ARGUMENT with all violations.
 template <class Request>
@@ -119,6 +122,8 @@ StatusOr<rpc::IngestAnswers<v1::IngestDocumentsResponse>> Handlers::IngestDocume
     batch->decisions.Add(std::move(job));
   }
   batch->decisions.Close();
+  // Time for a model's answer runs from here: a batch behind another would lose it.
+  if (parts_.embedder != nullptr || worker_.waiting() > kMostWaitingAhead) batch->decisions.Wait();
   return [this, batch] { return AnswersOf(*batch); };
 }
 

@@ -10,7 +10,9 @@ constexpr size_t kAtOnce = 128;
 
 }  // namespace
 
-Decisions::~Decisions() {
+Decisions::~Decisions() { Wait(); }
+
+void Decisions::Wait() {
   std::unique_lock lock(mutex_);
   came_.wait(lock, [this] { return open_ == 0; });
 }

@@ -27,6 +27,8 @@ class Decisions {
   void Add(Job job);
   // Nothing more will be added.
   void Close();
+  // For all that was submitted.
+  void Wait();
   // Waits for the decision on the document that was added as number `place`, from 0; once each.
   // What was not submitted yet is.
   StatusOr<Decision> Take(size_t place);

@@ -37,6 +37,11 @@ inline std::vector<std::string> FieldsOf(const google::rpc::Status& status) {
 
 // Collector and dedup on a new database, called by their stubs.
 class DedupServiceTest : public ::testing::Test {
+ public:
+  static void SetDeadline(grpc::ClientContext& context) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  }
+
  protected:
   using Stub = v1::DedupService::Stub;
 
@@ -54,9 +59,6 @@ class DedupServiceTest : public ::testing::Test {
     collector_ = collector::v1::CollectorService::NewStub(platform_.channel());
   }
 
-  static void SetDeadline(grpc::ClientContext& context) {
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-  }
   template <class Request, class Response>
   grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response& response) {

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 
+#include "services/dedup/unicode.h"
+#include "services/platform/hash.h"
 #include "services/platform/timestamp.h"
 #include "tests/integration/dedup_service_fixture.h"
+#include "tests/support/locked_table.h"
 
 namespace winnow::dedup {
 namespace {
@@ -96,6 +99,56 @@ TEST_F(DedupService, AStreamAnswersEachDocumentInOrder) {
       ASSERT_EQ(answer.decision().original_id(), std::to_string(i - 1));
     }
   }
+}
+
+std::string TitleLikeNoOther(const std::string& id) {
+  std::u32string title;
+  for (uint64_t hash = Hash64(id); hash > 0; hash >>= 6) title += char32_t{0xAC00} + hash % 2'000;
+  return EncodeUtf8(title);
+}
+
+// Sends its documents at once, and takes what is answered.
+class Sender {
+ public:
+  Sender(v1::DedupService::Stub& stub, int number, int documents) {
+    DedupServiceTest::SetDeadline(context_);
+    stream_ = stub.IngestDocuments(&context_);
+    for (int i = 0; i < documents; ++i) {
+      v1::IngestDocumentsRequest request;
+      v1::Document& document = *request.mutable_document();
+      document.set_id(std::to_string(number) + "-" + std::to_string(i));
+      document.set_channel("one");
+      document.set_title(TitleLikeNoOther(document.id()));
+      EXPECT_TRUE(stream_->Write(request, grpc::WriteOptions().set_buffer_hint()));
+    }
+    EXPECT_TRUE(stream_->WritesDone());
+  }
+  int Recorded() {
+    int recorded = 0;
+    for (v1::IngestDocumentsResponse answer; stream_->Read(&answer);) {
+      recorded += answer.decision().recorded() ? 1 : 0;
+    }
+    EXPECT_TRUE(stream_->Finish().ok());
+    return recorded;
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::IngestDocumentsRequest, v1::IngestDocumentsResponse>>
+      stream_;
+};
+
+TEST_F(DedupService, NoneOfManyStreamsIsRefusedWhileTheStoreIsSlow) {
+  constexpr int kStreams = 11;
+  constexpr int kDocuments = 2'000;  // of a stream, which holds as many; more than the queue in all
+  std::vector<std::unique_ptr<Sender>> senders;
+  {
+    const test::LockedTable held(url_, "dedup.entries");
+    for (int i = 0; i < kStreams; ++i) {
+      senders.push_back(std::make_unique<Sender>(*dedup_, i, kDocuments));
+    }
+  }
+  for (const auto& sender : senders) EXPECT_EQ(sender->Recorded(), kDocuments);
 }
 
 TEST_F(DedupService, ACheckNeedsNoId) {

@@ -8,14 +8,13 @@
 namespace winnow::dedup::index {
 namespace {
 
-// Slots are filled to between 2/3 and 7/8: fuller ones are looked for longer, and emptier ones
+// Slots are filled to between 1/2 and 4/5: fuller ones are looked for longer, and emptier ones
 // cost a small window, whose tokens mostly occur once, more memory than all its postings.
 constexpr uint32_t kSpare = 2;
-uint32_t CapacityFor(uint32_t live) { return live + live / 2 + kSpare; }
-bool IsFull(uint32_t used, uint32_t capacity) { return (used + 1) * 8 > capacity * 7; }
+uint32_t CapacityFor(uint32_t live) { return 2 * live + kSpare; }
+bool IsFull(uint32_t used, uint32_t capacity) { return (used + 1) * 5 > capacity * 4; }
 
-// Shards swept per new segment: all within 64 segments, long before segment numbers come round
-// again.
+// Shards swept per new segment: all within 64 segments, long before era numbers come round again.
 constexpr size_t kSweptPerSegment = 1;
 
 }  // namespace
@@ -47,8 +46,9 @@ void PostingMap::DropOldestSegment() {
 void PostingMap::RemoveNewestSegment() {
   Era& newest = eras_[eras_.newest()];
   if (--newest.begun != newest.dropped) return;
+  // Slots may still hold lists of segments that it dropped: then its number is not given again.
+  if (newest.dropped == 0) --next_era_;
   eras_.DropNewest();
-  --next_era_;
 }
 
 void PostingMap::Append(Token token, uint16_t slot, size_t length, size_t position) {

@@ -89,7 +89,8 @@ class Binder {
 
   // The same for handlers whose work goes on elsewhere: the next batch is begun while one's answers
   // are not there. `handler`: StatusOr<IngestAnswers<Response>>(const CallContext&,
-  // std::span<const Request>, std::function<void()> ready). `ready` says that what it returned can
+  // std::span<const Request>, std::function<void()> ready); the requests are its own until it
+  // returns. `ready` says that what it returned can
   // be called, which is done once, on a pool thread; whatever becomes of the stream it has to be
   // called, from any thread, before or after the handler returns.
   template <class Request, class Response, class Handler>
