@@ -13,8 +13,8 @@ namespace {
 
 // A batch of a stream has this long: the stream itself may last for hours.
 constexpr std::chrono::seconds kBatchTime{30};
-// With more documents waiting, of all streams, a batch holds its thread until it is decided: as many
-// wait then as there are threads for, and none is refused or runs out of time for those before it.
+// With more documents waiting, of all streams, a batch holds its thread until it is decided: then
+// as many wait as there are threads for, and none is refused or kept beyond its time.
 constexpr size_t kMostWaitingAhead = 2'000;
 
 // The document of a request, accepted. Error: INVALID_ARGUMENT with all violations.

@@ -154,12 +154,12 @@ void IngestCall::Run() {
   waiting_bytes_ -= batch.bytes;
   const uint64_t number = first_begun_ + begun_batches_.size() - 1;
   // A batch behind one that failed in the meantime would never be answered.
-  StatusOr<std::function<Status()>> answers =
-      failure_.value_or(Cancelled("the caller went away"));
+  StatusOr<std::function<Status()>> answers = failure_.value_or(Cancelled("the caller went away"));
   const bool is_wanted = !failure_;
   lock.unlock();
   const Status status = CallRecord::CatchAll([&] {
-    if (is_wanted && !record_.cancelled()) answers = BeginBatch(record_.BatchCall(), ReadyOf(number));
+    if (is_wanted && !record_.cancelled())
+      answers = BeginBatch(record_.BatchCall(), ReadyOf(number));
     return answers.status();
   });
   lock.lock();

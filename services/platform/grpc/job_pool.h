@@ -34,7 +34,7 @@ class JobPool {
 
   // False, and the job stays the caller's, when as many jobs wait, or as many bytes, as may.
   [[nodiscard]] bool TryPush(Job& job);
-  // Past the limit: for streams, which were admitted by their number and queue two jobs each at most.
+  // Past the limit: for streams: they were admitted, and queue two jobs each at most.
   void Push(Job& job);
   int Depth() const;
 
