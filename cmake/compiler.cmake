@@ -13,6 +13,11 @@ if(WINNOW_CCACHE)
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
+# GCC looks through its heap for garbage each time that it has doubled; most files end before half a
+# gigabyte, and compile in a tenth less time when it does not look.
+add_compile_options(
+  "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-expand=10000 --param ggc-min-heapsize=500000>")
+
 find_program(WINNOW_LLD ld.lld)
 if(WINNOW_LLD)
   add_link_options(-fuse-ld=lld)

@@ -12,6 +12,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
+#include "services/app/remote_options.h"
 #include "services/app/text_reader.h"
 #include "services/platform/uuid.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"

@@ -11,6 +11,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
+#include "services/app/remote_options.h"
 #include "services/app/terminal.h"
 #include "winnow/dedup/v1/dedup_service.grpc.pb.h"
 

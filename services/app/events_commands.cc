@@ -10,6 +10,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
+#include "services/app/remote_options.h"
 #include "services/app/terminal.h"
 #include "winnow/events/v1/dead_letter_service.grpc.pb.h"
 

@@ -11,6 +11,7 @@
 #include "services/app/feed_operator.h"
 #include "services/app/redis_news.h"
 #include "services/app/remote.h"
+#include "services/app/remote_options.h"
 #include "services/platform/hash.h"
 #include "services/platform/metrics.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"

@@ -13,6 +13,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
 #include "services/app/remote.h"
+#include "services/app/remote_options.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
 
 namespace winnow::app {

@@ -14,6 +14,7 @@
 #include "services/app/import_report.h"
 #include "services/app/import_run.h"
 #include "services/app/remote.h"
+#include "services/app/remote_options.h"
 #include "services/app/terminal.h"
 #include "services/platform/clock.h"
 #include "services/platform/text.h"

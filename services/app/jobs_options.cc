@@ -7,6 +7,7 @@
 
 #include "services/app/exit_code.h"
 #include "services/app/print.h"
+#include "services/app/remote_options.h"
 #include "services/app/terminal.h"
 #include "services/platform/timestamp.h"
 

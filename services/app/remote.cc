@@ -4,10 +4,6 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -25,7 +21,6 @@
 namespace winnow::app {
 namespace {
 
-constexpr double kMaxTimeoutSeconds = 3600;
 constexpr std::chrono::milliseconds kLookEvery{50};
 constexpr size_t kMaxPemBytes = size_t{1} << 20;
 
@@ -60,27 +55,6 @@ bool AwaitConnected(grpc::Channel& channel, std::chrono::milliseconds timeout,
 }
 
 }  // namespace
-
-void AddRemoteOptions(CLI::App& command, RemoteOptions& options) {
-  command.add_option("--address", options.address, "HOST:PORT of the server")
-      ->capture_default_str()
-      ->envname("WINNOW_ADDRESS")
-      ->group("Server");
-  command.add_option("--token-file", options.token_file, "file of the bearer token")
-      ->group("Server");
-  command.add_flag("--tls", options.tls, "speak TLS, trusting the system's authorities")
-      ->group("Server");
-  command.add_option("--ca-file", options.ca_file, "speak TLS, trusting this PEM file")
-      ->group("Server");
-  auto* cert = command.add_option("--cert-file", options.cert_file, "own certificate (mTLS)");
-  auto* key = command.add_option("--key-file", options.key_file, "its private key");
-  cert->needs(key)->group("Server");
-  key->needs(cert)->group("Server");
-  command.add_option("--timeout", options.timeout_seconds, "seconds a call may take")
-      ->capture_default_str()
-      ->check(CLI::Range(0.001, kMaxTimeoutSeconds))
-      ->group("Server");
-}
 
 StatusOr<Remote> Remote::Connect(const RemoteOptions& options) {
   Remote remote;

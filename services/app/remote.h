@@ -9,10 +9,6 @@
 
 #include "services/platform/status.h"
 
-namespace CLI {
-class App;
-}
-
 namespace winnow::app {
 
 // How an operator's command reaches a server.
@@ -25,9 +21,6 @@ struct RemoteOptions {
   std::string key_file;
   double timeout_seconds = 10;
 };
-
-// --address, --token-file, --tls, ...
-void AddRemoteOptions(CLI::App& command, RemoteOptions& options);
 
 class UnaryCalls;
 

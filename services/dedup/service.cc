@@ -66,8 +66,8 @@ class Service final : public v1::DedupService::CallbackService {
       CallbackServerContext* context) override {
     return binder_.IngestAhead<v1::IngestDocumentsRequest, v1::IngestDocumentsResponse>(
         context, kIngestDocuments,
-        [this](const rpc::CallContext& call, auto requests, std::function<void()> ready) {
-          return handlers_.IngestDocuments(call, requests, std::move(ready));
+        [this](const rpc::CallContext& call, auto requests, const std::function<void()>& ready) {
+          return handlers_.IngestDocuments(call, requests, ready);
         });
   }
   ServerUnaryReactor* CheckDocument(CallbackServerContext* context,

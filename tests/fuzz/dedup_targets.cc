@@ -14,8 +14,8 @@ namespace {
 using namespace dedup;
 
 const TextRules& Rules() {
-  static const TextRules rules = LoadTextRules().value();
-  return rules;
+  static const TextRules kRules = LoadTextRules().value();
+  return kRules;
 }
 
 constexpr std::string_view kTitleSeeds[] = {"[서울=뉴시스] 홍길동 기자 = 정부가 대책을 냈다",

@@ -83,8 +83,9 @@ class DeferredAnswer {
 
   void Give(StatusOr<Response> response) {
     if (!end_->Claim()) return;
-    if (response.ok()) response_ = *std::move(response);
-    end_->Settle(response.status());
+    const Status status = response.status();
+    if (status.ok()) response_ = *std::move(response);
+    end_->Settle(status);
   }
 
  private:
