@@ -58,6 +58,28 @@ std::span<const Token> TokenIndex::tokens(EntryRef ref) const {
   return std::span(of.tokens).subspan(begin, of.ends[ref.slot] - begin);
 }
 
+inline ProbeScratch::Seen& ProbeScratch::SeenFor(uint32_t place) {
+  size_t at = (place * 0x9E3779B97F4A7C15ull >> 40) & (seen_.size() - 1);
+  while (seen_[at].round == round_ && seen_[at].place != place) at = (at + 1) & (seen_.size() - 1);
+  return seen_[at];
+}
+
+inline void ProbeScratch::Hit(const Posting& posting, uint32_t position, bool may_begin) {
+  Seen& seen = SeenFor(posting.place);
+  const auto entry_position = static_cast<uint8_t>(posting.position);
+  if (seen.round == round_) {
+    Candidate& known = candidates_[seen.candidate];
+    ++known.hits;
+    known.position = position;
+    known.entry_position = entry_position;
+  } else if (may_begin) {
+    seen = {posting.place, round_, static_cast<uint32_t>(candidates_.size())};
+    candidates_.push_back(
+        {posting.place, position, entry_position, static_cast<uint8_t>(posting.length), 1});
+    if (seen_.size() < 2 * (candidates_.size() + 1)) Grow();
+  }
+}
+
 void TokenIndex::FindCandidates(std::span<const Token> tokens, const Bounds& bounds, EntryRef edge,
                                 ProbeScratch& scratch) const {
   const auto length = static_cast<uint32_t>(tokens.size());
@@ -168,28 +190,6 @@ void TokenIndex::Probe(std::span<const Token> tokens, const Bounds& bounds, Entr
     }
     if (shared >= least) matches.push_back({ref, shared, entry_length});
   }
-}
-
-void ProbeScratch::Hit(const Posting& posting, uint32_t position, bool may_begin) {
-  Seen& seen = SeenFor(posting.place);
-  const auto entry_position = static_cast<uint8_t>(posting.position);
-  if (seen.round == round_) {
-    Candidate& known = candidates_[seen.candidate];
-    ++known.hits;
-    known.position = position;
-    known.entry_position = entry_position;
-  } else if (may_begin) {
-    seen = {posting.place, round_, static_cast<uint32_t>(candidates_.size())};
-    candidates_.push_back(
-        {posting.place, position, entry_position, static_cast<uint8_t>(posting.length), 1});
-    if (seen_.size() < 2 * (candidates_.size() + 1)) Grow();
-  }
-}
-
-ProbeScratch::Seen& ProbeScratch::SeenFor(uint32_t place) {
-  size_t at = (place * 0x9E3779B97F4A7C15ull >> 40) & (seen_.size() - 1);
-  while (seen_[at].round == round_ && seen_[at].place != place) at = (at + 1) & (seen_.size() - 1);
-  return seen_[at];
 }
 
 void ProbeScratch::Clear() {
