@@ -110,8 +110,9 @@ class PostingMap {
   // Room of blocks, in postings: of 1, 2, 3, and then half as much again and twice as much.
   static constexpr std::array<uint32_t, 16> kRoom = {1,  2,  3,  4,  6,  8,   12,  16,
                                                      24, 32, 48, 64, 96, 128, 192, 256};
-  // Memory is taken a page at a time, so that nothing is ever moved to make room.
-  static constexpr uint32_t kPageWords = 1024;
+  // Memory is taken a page at a time, so that nothing is ever moved to make room. Smaller pages
+  // make the end of an era long: each is freed by itself.
+  static constexpr uint32_t kPageWords = 4096;
   struct Era {
     uint16_t first_segment = 0;
     uint16_t begun = 0;    // segments
