@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::string_view kPrivateScheme = "postgres-private:";
 // One log transaction is in flight per stream: a sequencer each of the collector, NewsFeed and
-// polling, four namespaces of Dedup, an operator's change. With fewer, a stalled PostgreSQL would
-// read as a pool in full use to whoever waits for a turn, and Dedup would refuse, not degrade.
-constexpr int kLogConnections = 8;
+// polling, four namespaces of Dedup and their turns among instances, an operator's change. With
+// fewer, a stalled PostgreSQL would read as a pool in full use to whoever waits for a turn, and
+// Dedup would refuse, not degrade.
+constexpr int kLogConnections = 12;
 // Relays and consumers of events.
 constexpr int kEventConnections = 4;
 // Listeners, probes, an operator's psql.

@@ -26,7 +26,10 @@ constexpr std::chrono::milliseconds kRetryAfter(250);
 
 }  // namespace
 
-Worker::Worker(const WorkerParts& parts, Metrics& metrics) : parts_(parts) {
+Worker::Worker(const WorkerParts& parts, Metrics& metrics)
+    : parts_(parts), turns_(parts.logs, parts.metrics.turn_seconds, [this](auto& ns, auto turn) {
+        Grant(ns, std::move(turn));
+      }) {
   if (parts_.embedder != nullptr) {
     meaning_ = std::make_unique<MeaningStage>(
         parts_, [this](std::vector<Job> jobs) { Enqueue(std::move(jobs)); });
@@ -44,6 +47,7 @@ Worker::~Worker() { Stop(); }
 void Worker::Start() {
   RequestLoads();
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Run(); });
+  turns_.Start();
   if (meaning_) meaning_->Start();
 }
 
@@ -86,6 +90,8 @@ void Worker::Stop() {
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  for (auto& [ns, lane] : lanes_) lane->turn.reset();
+  turns_.Stop();
 }
 
 void Worker::Submit(std::vector<Job> jobs) {
@@ -137,7 +143,7 @@ Worker::Lane* Worker::LaneFor(const std::string& ns) {
   if (lanes_.size() >= kMostNamespaces) {
     auto idlest = lanes_.end();
     for (auto at = lanes_.begin(); at != lanes_.end(); ++at) {
-      if (at->second->is_busy || at->second->is_ready) continue;
+      if (at->second->is_in_use()) continue;
       if (idlest == lanes_.end() || at->second->used < idlest->second->used) idlest = at;
     }
     if (idlest == lanes_.end()) return nullptr;
@@ -146,10 +152,32 @@ Worker::Lane* Worker::LaneFor(const std::string& ns) {
   return lanes_.emplace(ns, std::make_unique<Lane>(ns, parts_)).first->second.get();
 }
 
+// With the lock held.
 void Worker::MakeReady(Lane& lane) {
-  if (lane.is_ready || lane.is_busy) return;
+  if (lane.is_ready || lane.is_busy || !HasWork(lane)) return;
   lane.is_ready = true;
   ready_.push_back(&lane);
+}
+
+// With the lock held. Where there is nothing but bulk that needs a turn, that is asked for.
+bool Worker::HasWork(Lane& lane) {
+  if (!lane.bulk.empty() && !lane.may_take_bulk() && !lane.is_turn_asked) {
+    lane.is_turn_asked = turns_.Ask(lane.ns);
+    if (!lane.is_turn_asked) lane.turn.emplace();
+  }
+  return lane.is_to_load || !lane.urgent.empty() || (!lane.bulk.empty() && lane.may_take_bulk());
+}
+
+void Worker::Grant(const std::string& ns, BulkTurns::Turn turn) {
+  std::lock_guard lock(mutex_);
+  const auto at = lanes_.find(ns);
+  if (stopping_ || at == lanes_.end()) return;
+  Lane& lane = *at->second;
+  lane.is_turn_asked = false;
+  if (lane.bulk.empty()) return;
+  lane.turn = std::move(turn);
+  MakeReady(lane);
+  changed_.notify_one();
 }
 
 void Worker::Run() {
@@ -164,8 +192,10 @@ void Worker::Run() {
     lane.used = ++uses_;
     std::vector<Job> jobs = TakeJobs(lane);
     const bool is_to_load = std::exchange(lane.is_to_load, false);
+    std::optional<BulkTurns::Turn> turn = std::exchange(lane.turn, std::nullopt);
     lock.unlock();
     std::vector<Job> left = ProcessAll(lane, std::move(jobs), is_to_load);
+    turn.reset();
     lock.lock();
     if (stopping_ && !left.empty()) {
       lock.unlock();
@@ -174,8 +204,9 @@ void Worker::Run() {
     }
     PutBack(lane, std::move(left));
     lane.is_busy = false;
+    lane.has_company = lane.decider.has_company();
     // Behind the others: a busy namespace does not keep them waiting.
-    if (!lane.urgent.empty() || !lane.bulk.empty()) MakeReady(lane);
+    MakeReady(lane);
   }
 }
 
@@ -185,6 +216,7 @@ std::vector<Job> Worker::TakeJobs(Lane& lane) {
   const size_t most = lane.urgent.empty() ? SIZE_MAX : lane.urgent.size() + kMostBesideUrgent;
   const size_t limit = std::min(lane.decider.batch_limit(), most);
   for (std::deque<Job>* queue : {&lane.urgent, &lane.bulk}) {
+    if (queue == &lane.bulk && !lane.may_take_bulk()) break;
     while (!queue->empty() && jobs.size() < limit) {
       jobs.push_back(std::move(queue->front()));
       queue->pop_front();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "services/dedup/worker_job.h"
 #include "services/dedup/worker_meaning.h"
 #include "services/dedup/worker_parts.h"
+#include "services/dedup/worker_turns.h"
 
 namespace winnow::dedup {
 
@@ -37,21 +39,32 @@ class Worker {
 
  private:
   struct Lane {
-    Lane(const std::string& ns, const WorkerParts& parts) : decider(ns, parts) {}
+    Lane(const std::string& name, const WorkerParts& parts) : ns(name), decider(name, parts) {}
+    const std::string ns;
     NamespaceDecider decider;  // of the thread that has made the lane busy
     std::deque<Job> urgent;
     std::deque<Job> bulk;
     bool is_busy = false;
     bool is_ready = false;  // it is in ready_
     bool is_to_load = false;
+    // Bulk needs a turn among the instances; `turn` is there (or null) when it has its own.
+    bool has_company = false;
+    bool is_turn_asked = false;
+    std::optional<BulkTurns::Turn> turn;
     uint64_t used = 0;  // when last, by count
+
+    bool may_take_bulk() const { return !has_company || turn; }
+    bool is_in_use() const { return is_busy || is_ready || is_turn_asked; }
   };
 
   bool is_stopping() const;
   // To the namespace's queue; after their vectors, where there is an embedder.
   void Enqueue(std::vector<Job> jobs);
   Lane* LaneFor(const std::string& ns);
+  // Lets a thread take it, where there is something to do now.
   void MakeReady(Lane& lane);
+  bool HasWork(Lane& lane);
+  void Grant(const std::string& ns, BulkTurns::Turn turn);
   void RequestLoads();
   void Run();
   std::vector<Job> TakeJobs(Lane& lane);
@@ -67,6 +80,7 @@ class Worker {
   bool stopping_ = false;
   uint64_t uses_ = 0;
   size_t waiting_ = 0;
+  BulkTurns turns_;
   std::vector<std::thread> threads_;
   std::unique_ptr<MeaningStage> meaning_;      // null without an embedder
   std::vector<std::shared_ptr<void>> gauges_;  // last: they read the above

@@ -67,6 +67,8 @@ void NamespaceDecider::DecideAndCheck(std::vector<Job>& jobs) {
 
 void NamespaceDecider::Decide(const Jobs& jobs) {
   const Deadline deadline = DeadlineOf(jobs);
+  // What others appended is read before the lock is taken: under it, everybody waits.
+  if (has_company()) is_current_ = false;
   Status status;
   for (int round = 0; round < kRounds; ++round) {
     Need need = Need::kNothing;
@@ -196,7 +198,11 @@ Decision NamespaceDecider::JudgeAlone(const Job& job, Judgement& judged) {
 }
 
 std::chrono::milliseconds NamespaceDecider::LockTime() const {
-  return steady_clock::now() - last_foreign_ < kAloneAfter ? kLockTime : kLockTimeAlone;
+  return has_company() ? kLockTime : kLockTimeAlone;
+}
+
+bool NamespaceDecider::has_company() const {
+  return steady_clock::now() - last_foreign_ < kAloneAfter;
 }
 
 void NamespaceDecider::Adapt(size_t documents, steady_clock::duration elapsed) {

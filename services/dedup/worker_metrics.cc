@@ -81,6 +81,10 @@ WorkerMetrics::WorkerMetrics(Metrics& metrics)
       batch_documents(metrics.GetHistogram("winnow_dedup_batch_documents",
                                            "Documents of one log transaction.",
                                            {1, 3, 10, 30, 100, 300, 1'000})),
+      turn_seconds(metrics.GetHistogram(
+          "winnow_dedup_bulk_turn_seconds",
+          "Wait of documents in bulk for their turn among instances that write to one namespace.",
+          Metrics::LatencyBuckets())),
       item_retries(Retries(metrics, "items")),
       window_retries(Retries(metrics, "window")),
       slow_retries(Retries(metrics, "slow")),

@@ -7,7 +7,7 @@
 //   meaning with --meaning, alone: SubmitDocument where an embedder is set, against its call alone
 //           (a scripted server that answers vectors of 384) and one durable commit; the window has
 //           WINNOW_BENCH_WINDOW (20,000) documents
-// --stream: the first alone.
+// --stream: the first alone. --unary: the second.
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -246,6 +246,28 @@ void PrintUnary(const char* what, const std::vector<double>& seconds) {
               1e3 * Percentile(seconds, 0.99));
 }
 
+int64_t CountDecided(pg::Pool& pool) {
+  static constexpr pg::Statement kCount = {"bench.count",
+                                           "SELECT sum(head)::bigint FROM dedup.log_streams"};
+  const auto count = pool.Read(Soon(), [](pg::Session& session) -> StatusOr<int64_t> {
+    return session.Execute(kCount)[0][0].as<int64_t>();
+  });
+  OrExit(count.status());
+  return *count;
+}
+
+// Beside streams: what they got meanwhile as well.
+void PrintBeside(const char* what, pg::Pool& pool, DedupService::Stub& stub,
+                 const std::vector<dedup::v1::Document>& rows) {
+  const int64_t before = CountDecided(pool);
+  const auto begin = steady_clock::now();
+  PrintUnary(what, RunUnary(stub, rows));
+  const double seconds = Seconds(steady_clock::now() - begin);
+  const int64_t others = CountDecided(pool) - before - static_cast<int64_t>(rows.size());
+  std::printf("  the streams meanwhile, decisions/s   %10.0f\n",
+              static_cast<double>(others) / seconds);
+}
+
 // A stream without end.
 class Bulk {
  public:
@@ -299,12 +321,12 @@ void Unary(pg::Pool& pool, DedupService::Stub& stub, const std::string& url) {
   PrintUnary("SubmitDocument", RunUnary(stub, Make(22, kCalls)));
   PrintUnary("one durable commit again (A/A)", RunCommits(pool, Make(23, kCalls)));
   const Bulk bulk(stub, 9'000);
-  PrintUnary("SubmitDocument beside a bulk stream", RunUnary(stub, Make(24, kCalls)));
+  PrintBeside("SubmitDocument beside a bulk stream", pool, stub, Make(24, kCalls));
   std::vector<std::unique_ptr<BulkInstance>> others;
   for (uint64_t i = 1; i <= 3; ++i) {
     others.push_back(std::make_unique<BulkInstance>(url, 100'000 * i));
   }
-  PrintUnary("SubmitDocument, 4 instances in bulk", RunUnary(stub, Make(25, kCalls)));
+  PrintBeside("SubmitDocument, 4 instances in bulk", pool, stub, Make(25, kCalls));
 }
 
 // Vectors of nothing in particular, the same for equal texts.
@@ -385,7 +407,7 @@ void Run(std::string_view what) {
     if (by_meaning) {
       UnaryByMeaning(platform.pool(), *stub, url);
     } else {
-      Stream(platform.pool(), *stub);
+      if (what != "--unary") Stream(platform.pool(), *stub);
       if (what != "--stream") Unary(platform.pool(), *stub, (*server)->connection_url());
     }
   }
