@@ -305,6 +305,11 @@ Status AmqpConnection::Ack(uint64_t tag) {
   return ToStatus(amqp_basic_ack(state_->connection, kChannel, tag, 0), "acknowledge a message");
 }
 
+Status AmqpConnection::Recover() {
+  amqp_basic_recover(state_->connection, kChannel, /*requeue=*/1);
+  return state_->LastReply("give messages back");
+}
+
 StatusOr<int64_t> AmqpConnection::CountMessages(const std::string& queue) {
   const auto* found = amqp_queue_declare(state_->connection, kChannel, ToBytes(queue), 1, 1, 0, 0,
                                          amqp_empty_table);

@@ -99,6 +99,9 @@ class AmqpConnection {
   // Takes one message, to be acknowledged; nothing when the queue is empty.
   StatusOr<std::optional<Message>> Get(const std::string& queue);
   Status Ack(uint64_t tag);
+  // Gives back to their queues, in their places, all messages that were not acknowledged. When it
+  // is OK the broker has acted on what it was told before.
+  Status Recover();
   StatusOr<int64_t> CountMessages(const std::string& queue);
 
   // Says goodbye, so that the broker has all that was sent before; waits at most `times.goodbye`.

@@ -65,17 +65,13 @@ class Walk {
   }
   // One queue after the other, each Finished. Whether all of it were looked at.
   StatusOr<bool> Each(const Queue& queue, const Visit& visit);
-  Status Forget(const AmqpConnection::Message& message) {
-    settled_ = true;
-    return connection_->Ack(message.tag);
-  }
+  Status Forget(const AmqpConnection::Message& message) { return connection_->Ack(message.tag); }
   // Publishes it where it came from; it is forgotten when the broker has confirmed that.
   Status Replay(const AmqpConnection::Message& message) {
-    settled_ = true;
     publications_[++last_publication_] = message.tag;
     return connection_->Publish("", queue_, message.message_id, message.body);
   }
-  // Until all that was replayed is confirmed and all that was forgotten is gone.
+  // Until all that was replayed is confirmed, all that was forgotten is gone, and the rest is back.
   Status Finish();
 
  private:
@@ -87,8 +83,7 @@ class Walk {
   std::unique_ptr<AmqpConnection> connection_;
   std::map<uint64_t, uint64_t> publications_;  // unconfirmed ones; the delivery that each repeats
   uint64_t last_publication_ = 0;
-  bool consuming_ = false;
-  bool settled_ = false;
+  bool holding_ = false;  // messages of the queue
 };
 
 StatusOr<AmqpConnection::Heard> Walk::Hear() {
@@ -124,13 +119,18 @@ Status Walk::Settle(const AmqpConnection::Heard& heard) {
 StatusOr<bool> Walk::Each(const Queue& queue, const Visit& visit) {
   queue_ = queue.name;
   const std::string dead_queue = DeadQueueName(queue_);
-  WINNOW_ASSIGN_OR_RETURN(const int64_t waiting, connection_->CountMessages(dead_queue));
+  // What another look gave back may be on its way yet: the broker counts without waiting for that,
+  // but gives a message only behind it.
+  WINNOW_ASSIGN_OR_RETURN(auto first, connection_->Get(dead_queue));
+  if (!first) return true;
+  holding_ = true;
+  WINNOW_ASSIGN_OR_RETURN(const int64_t others, connection_->CountMessages(dead_queue));
+  const int64_t waiting = others + 1;
   const int64_t most = std::min<int64_t>(waiting, kMaxDeadLetters);
-  if (most == 0) return true;
   WINNOW_RETURN_IF_ERROR(connection_->Consume(dead_queue, static_cast<int>(most)));
-  consuming_ = true;
-  size_t bytes = 0;
-  int64_t seen = 0;
+  size_t bytes = first->body.size();
+  int64_t seen = 1;
+  WINNOW_RETURN_IF_ERROR(visit(*std::move(first)));
   while (seen < most && bytes < kMaxHeldBytes) {
     WINNOW_ASSIGN_OR_RETURN(AmqpConnection::Heard heard, Hear());
     if (std::holds_alternative<AmqpConnection::Quiet>(heard)) break;
@@ -151,16 +151,15 @@ Status Walk::Finish() {
     WINNOW_ASSIGN_OR_RETURN(const AmqpConnection::Heard heard, Hear());
     WINNOW_RETURN_IF_ERROR(Settle(heard));
   }
-  if (!std::exchange(consuming_, false)) return OkStatus();
+  if (!std::exchange(holding_, false)) return OkStatus();
   WINNOW_RETURN_IF_ERROR(connection_->Cancel());
   while (true) {
     WINNOW_ASSIGN_OR_RETURN(const AmqpConnection::Heard heard, connection_->Hear(milliseconds(0)));
     if (std::holds_alternative<AmqpConnection::Quiet>(heard)) break;
   }
-  // The broker may lose what it was told last when the channel ends. The answer to a question
-  // about the queue comes after all that.
-  if (!std::exchange(settled_, false)) return OkStatus();
-  return connection_->Get(DeadQueueName(queue_)).status();
+  // The broker may lose what it was told last when the channel ends: its answer comes after all
+  // that.
+  return connection_->Recover();
 }
 
 }  // namespace
