@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 
 #include "services/platform/grpc/rpc_status.h"
 #include "services/platform/log.h"
@@ -228,8 +229,8 @@ std::vector<Job> Worker::TakeJobs(Lane& lane) {
 
 // With the lock held. They go first, in their order.
 void Worker::PutBack(Lane& lane, std::vector<Job> jobs) {
-  for (auto job = jobs.rbegin(); job != jobs.rend(); ++job) {
-    (job->is_urgent ? lane.urgent : lane.bulk).push_front(std::move(*job));
+  for (Job& job : std::views::reverse(jobs)) {
+    (job.is_urgent ? lane.urgent : lane.bulk).push_front(std::move(job));
   }
   waiting_ += jobs.size();
 }

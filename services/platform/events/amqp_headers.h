@@ -21,9 +21,9 @@ amqp_table_entry_t Entry(const char* key, const char* text);
 amqp_table_entry_t Entry(const char* key, int number);
 amqp_table_entry_t Entry(const char* key, bool flag);
 
-template <size_t n>
-amqp_table_t Table(std::array<amqp_table_entry_t, n>& entries) {
-  return {static_cast<int>(n), entries.data()};
+template <size_t kCount>
+amqp_table_t Table(std::array<amqp_table_entry_t, kCount>& entries) {
+  return {static_cast<int>(kCount), entries.data()};
 }
 
 using DeadEntries = std::array<amqp_table_entry_t, 2>;
