@@ -14,8 +14,8 @@ constexpr std::string_view kPrivateScheme = "postgres-private:";
 constexpr int kLogConnections = 12;
 // Relays and consumers of events.
 constexpr int kEventConnections = 4;
-// Listeners, probes, an operator's psql.
-constexpr int kOtherConnections = 40;
+// Listeners, probes, an operator's psql; four further servers that are pointed at it.
+constexpr int kOtherConnections = 100;
 
 }  // namespace
 

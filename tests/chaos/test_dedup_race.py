@@ -122,7 +122,7 @@ def test_of_racing_pairs_one_passes_whatever_is_killed_or_changed(
     chance = random.Random(SEED)
     host = make_server().start()
     database = host.database().sibling("race")
-    # All share one PostgreSQL, which takes 100 connections, those of the killed for a while too.
+    # All share one PostgreSQL: its connections are theirs, those of the killed for a while too.
     few = {"read_connections": 4, "write_connections": 4}
     config = {"postgres": {"url": database.url, "migrate_on_start": True, **few}}
     servers = [make_server(config=config).start() for _ in range(INSTANCES)]
