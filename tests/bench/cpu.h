@@ -46,4 +46,30 @@ inline Cpu CpuSoFar(pid_t postmaster) {
   return cpu;
 }
 
+// One way of storing so many rows, over all rounds.
+class Leg {
+ public:
+  explicit Leg(int rows) : rows_(rows) {}
+
+  // `run` gives its seconds.
+  template <class Run>
+  void Measure(pid_t postmaster, Run run) {
+    const Cpu before = CpuSoFar(postmaster);
+    seconds_.push_back(run());
+    const Cpu after = CpuSoFar(postmaster);
+    self_cpu_.push_back(after.self - before.self);
+    postgres_cpu_.push_back(after.postgres - before.postgres);
+  }
+  double RowsPerSecond() const { return rows_ / Median(seconds_); }
+  // Name, rows a second, microseconds of CPU a row: ours and PostgreSQL's.
+  void Print(const char* name) const {
+    std::printf("%-32s %8.0f %12.1f %12.1f\n", name, RowsPerSecond(),
+                1e6 * Median(self_cpu_) / rows_, 1e6 * Median(postgres_cpu_) / rows_);
+  }
+
+ private:
+  int rows_;
+  std::vector<double> seconds_, self_cpu_, postgres_cpu_;
+};
+
 }  // namespace winnow::bench

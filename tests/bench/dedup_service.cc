@@ -28,6 +28,7 @@
 #include "services/platform/hash.h"
 #include "services/platform/json_tree.h"
 #include "services/platform/postgres/private_postgres.h"
+#include "tests/bench/cpu.h"
 #include "tests/support/fake_http.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_platform.h"
@@ -42,25 +43,12 @@ using std::chrono::steady_clock;
 constexpr int kRounds = 5;
 constexpr int kRows = 20'000;  // a leg
 constexpr int kCalls = 1'000;  // unary calls a leg
-constexpr std::chrono::seconds kLimit(120);
-
-Deadline Soon() { return steady_clock::now() + kLimit; }
-
-void OrExit(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  std::exit(1);
-}
-
-double Seconds(steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
+constexpr std::chrono::seconds kCallLimit(120);
 
 double Percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
-double Median(std::vector<double> values) { return Percentile(std::move(values), 0.5); }
 
 int WindowSize(int usual) {
   const char* asked = std::getenv("WINNOW_BENCH_WINDOW");
@@ -162,7 +150,7 @@ double RunBare(pg::Pool& pool, const std::vector<dedup::v1::Document>& rows) {
 
 double RunIngest(DedupService::Stub& stub, const std::vector<dedup::v1::Document>& rows) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kLimit);
+  context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
   const auto begin = steady_clock::now();
   const auto stream = stub.IngestDocuments(&context);
   std::thread writer([&] {
@@ -202,7 +190,7 @@ bool IsRecorded(DedupService::Stub& stub, const dedup::v1::Document& document) {
   *request.mutable_document() = document;
   dedup::v1::SubmitDocumentResponse response;
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kLimit);
+  context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
   const grpc::Status status = stub.SubmitDocument(&context, request, &response);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.error_message().c_str());
   return status.ok() && response.decision().recorded();
@@ -222,23 +210,24 @@ std::vector<double> RunUnary(DedupService::Stub& stub,
   return seconds;
 }
 
-void Stream(pg::Pool& pool, DedupService::Stub& stub) {
-  std::vector<double> bare, ingest, again;
-  for (uint64_t round = 0; round <= kRounds; ++round) {  // the first warms up
-    const double first = RunBare(pool, Make(1'000 + 3 * round, kRows));
-    const double through = RunIngest(stub, Make(1'001 + 3 * round, kRows));
-    const double second = RunBare(pool, Make(1'002 + 3 * round, kRows));
-    if (round == 0) continue;
-    bare.push_back(first);
-    ingest.push_back(through);
-    again.push_back(second);
+void Stream(pg::Pool& pool, DedupService::Stub& stub, pid_t postmaster) {
+  Leg bare(kRows), ingest(kRows), again(kRows);
+  for (uint64_t round = 0; round <= kRounds; ++round) {
+    if (round == 1) bare = ingest = again = Leg(kRows);  // the first warms up
+    const auto rows = Make(1'000 + 3 * round, kRows);
+    const auto through = Make(1'001 + 3 * round, kRows);
+    const auto control = Make(1'002 + 3 * round, kRows);
+    bare.Measure(postmaster, [&] { return RunBare(pool, rows); });
+    ingest.Measure(postmaster, [&] { return RunIngest(stub, through); });
+    again.Measure(postmaster, [&] { return RunBare(pool, control); });
   }
-  const auto rate = [](const std::vector<double>& seconds) { return kRows / Median(seconds); };
-  std::printf("bare unnest-1000, rows/s               %10.0f\n", rate(bare));
-  std::printf("IngestDocuments, decisions/s           %10.0f\n", rate(ingest));
-  std::printf("A/A control                            %10.2f\n", rate(again) / rate(bare));
+  std::printf("%-32s %8s %12s %12s\n", "medians of 5 rounds", "rows/s", "own us/row", "pg us/row");
+  bare.Print("bare unnest-1000");
+  ingest.Print("IngestDocuments");
+  std::printf("A/A control                            %10.2f\n",
+              again.RowsPerSecond() / bare.RowsPerSecond());
   std::printf("IngestDocuments / bare                 %10.2f   target >= 0.60\n",
-              rate(ingest) / rate(bare));
+              ingest.RowsPerSecond() / bare.RowsPerSecond());
 }
 
 void PrintUnary(const char* what, const std::vector<double>& seconds) {
@@ -407,7 +396,7 @@ void Run(std::string_view what) {
     if (by_meaning) {
       UnaryByMeaning(platform.pool(), *stub, url);
     } else {
-      if (what != "--unary") Stream(platform.pool(), *stub);
+      if (what != "--unary") Stream(platform.pool(), *stub, (*server)->postmaster_pid());
       if (what != "--stream") Unary(platform.pool(), *stub, (*server)->connection_url());
     }
   }

@@ -97,25 +97,6 @@ double RunIngest(grpc::GenericStub& stub, const std::vector<grpc::ByteBuffer>& r
   return seconds;
 }
 
-// One way of storing the rows, over all rounds.
-struct Leg {
-  std::vector<double> seconds, self_cpu, postgres_cpu;
-
-  template <class Run>
-  void Measure(pid_t postmaster, Run run) {
-    const Cpu before = CpuSoFar(postmaster);
-    seconds.push_back(run());
-    const Cpu after = CpuSoFar(postmaster);
-    self_cpu.push_back(after.self - before.self);
-    postgres_cpu.push_back(after.postgres - before.postgres);
-  }
-  double RowsPerSecond() const { return kRows / Median(seconds); }
-  void Print(const char* name) const {
-    std::printf("%-32s %8.0f %12.1f %12.1f\n", name, RowsPerSecond(),
-                1e6 * Median(self_cpu) / kRows, 1e6 * Median(postgres_cpu) / kRows);
-  }
-};
-
 void Run() {
   test::TempDir dir("bench");
   pg::PrivatePostgresOptions options;
@@ -123,7 +104,7 @@ void Run() {
   auto server = pg::PrivatePostgres::Start(options);
   OrExit(server.status());
   const pid_t postmaster = (*server)->postmaster_pid();
-  Leg bare, ingest, bare_again;
+  Leg bare(kRows), ingest(kRows), bare_again(kRows);
   {
     test::TestPlatform platform((*server)->connection_url());
     OrExit(pg::Migrate(platform.pool(), collector::CollectorMigrations(), Soon()));
@@ -132,7 +113,7 @@ void Run() {
     grpc::GenericStub stub(
         grpc::CreateChannel(platform.address(), grpc::InsecureChannelCredentials()));
     for (int round = 0; round <= kRounds; ++round) {
-      if (round == 1) bare = ingest = bare_again = {};  // the first round warms up
+      if (round == 1) bare = ingest = bare_again = Leg(kRows);  // the first round warms up
       const auto rows = MakeRows(3 * round, kRows);
       const auto requests = ToRequests(MakeRows(3 * round + 1, kRows));
       const auto more_rows = MakeRows(3 * round + 2, kRows);
