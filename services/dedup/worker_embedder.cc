@@ -81,8 +81,7 @@ StatusOr<Vectors> CachedEmbedder::Embed(std::span<const std::string> texts, Dead
   std::unique_lock lock(mutex_);
   const std::vector<std::string> missing = TakeCached(texts, vectors);
   if (missing.empty()) return vectors;
-  Lane& lane = caller == Caller::kBulk ? bulk_ : urgent_;
-  WINNOW_ASSIGN_OR_RETURN(const Vectors fresh, Ask(lock, missing, deadline, lane));
+  WINNOW_ASSIGN_OR_RETURN(const Vectors fresh, Ask(lock, missing, deadline, caller));
   lock.unlock();
   std::unordered_map<std::string_view, const index::Vector*> by_text;
   for (size_t i = 0; i < missing.size(); ++i) by_text[missing[i]] = &fresh[i];
@@ -94,7 +93,9 @@ StatusOr<Vectors> CachedEmbedder::Embed(std::span<const std::string> texts, Dead
 
 StatusOr<Vectors> CachedEmbedder::Ask(std::unique_lock<std::mutex>& lock,
                                       std::vector<std::string> texts, Deadline deadline,
-                                      Lane& lane) {
+                                      Caller caller) {
+  Lane own;
+  Lane& lane = caller == Caller::kUrgent ? urgent_ : caller == Caller::kBulk ? bulk_ : own;
   while (lane.call && !circuit_.is_open()) {
     const Deadline until = std::min(deadline, lane.call->overdue);
     if (steady_clock::now() >= until) break;
@@ -110,6 +111,7 @@ StatusOr<Vectors> CachedEmbedder::Ask(std::unique_lock<std::mutex>& lock,
   Begin(lane, std::move(texts));
   const std::shared_ptr<Call> call = lane.call;
   changed_.notify_all();
+  if (&lane == &own) MakeCall(own, lock);
   const Deadline until = std::min(deadline, call->overdue);
   if (!changed_.wait_until(lock, until, [&] { return call->result.has_value(); })) {
     overdue_.Increment();
@@ -126,7 +128,7 @@ void CachedEmbedder::Begin(Lane& lane, std::vector<std::string> texts) {
   lane.call->begun = now;
   lane.call->expected = now + usual.value_or(options_.call_time);
   // Bulk has the time, and would miss the vectors of many.
-  if (&lane == &bulk_ || !usual) return;
+  if (&lane != &urgent_ || !usual) return;
   // The endpoint may answer one call after the other.
   const Deadline free = bulk_.call ? std::max(now, bulk_.call->expected) : now;
   lane.call->overdue = free + std::max<EmbedderPace::Time>(options_.patience, kTimesUsual * *usual);

@@ -35,10 +35,10 @@ struct CachedEmbedderOptions {
 // asks. An answer that comes then is cached, and tells how long calls take now. So an embedder that
 // stalls costs a few callers their patience, and one that became slower is waited for again after
 // its first answer. Bulk waits for the end of its calls, and so does everybody before the first
-// answer.
+// answer. A comparison, which nothing waits behind, makes its call itself.
 class CachedEmbedder final {
  public:
-  enum class Caller { kUrgent, kBulk };
+  enum class Caller { kUrgent, kBulk, kComparison };
 
   CachedEmbedder(std::unique_ptr<Embedder> model, const CachedEmbedderOptions& options,
                  Metrics& metrics);
@@ -48,7 +48,7 @@ class CachedEmbedder final {
   CachedEmbedder& operator=(const CachedEmbedder&) = delete;
 
   const EmbedderCalibration& calibration() const { return model_->calibration(); }
-  // As Embedder's. It waits at most until `deadline`, which does not end the call.
+  // As Embedder's. The call goes on after `deadline`; a comparison waits for its end.
   StatusOr<std::vector<index::Vector>> Embed(std::span<const std::string> texts, Deadline deadline,
                                              Caller caller);
 
@@ -79,7 +79,7 @@ class CachedEmbedder final {
   // With the lock held, but for the wait.
   StatusOr<std::vector<index::Vector>> Ask(std::unique_lock<std::mutex>& lock,
                                            std::vector<std::string> texts, Deadline deadline,
-                                           Lane& lane);
+                                           Caller caller);
 
   // The rest with the lock held.
   void Begin(Lane& lane, std::vector<std::string> texts);

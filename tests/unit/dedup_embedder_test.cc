@@ -150,6 +150,14 @@ class StalledEmbedder : public ::testing::Test {
     for (int i = 0; !Embed("known " + std::to_string(i)).ok(); ++i) ASSERT_LT(i, 100);
   }
 
+  // Of another number of texts than an urgent call's, whose pace it leaves as it is.
+  std::thread BulkOfTwo(const std::string& name) {
+    return std::thread([this, name] {
+      const std::vector<std::string> texts = {name, name + " too"};
+      EXPECT_TRUE(embedder_->Embed(texts, Soon(), Caller::kBulk).ok());
+    });
+  }
+
   Metrics metrics_;
   Gate gate_;
   std::unique_ptr<CachedEmbedder> embedder_;
@@ -234,18 +242,45 @@ TEST_F(StalledEmbedder, OpensTheCircuitByTheDeadlineOfItsCallsAlone) {
   EXPECT_TRUE(test::Eventually([&] { return !embedder_->counts().is_down; }));
 }
 
-TEST_F(StalledEmbedder, HoldsNoUrgentTextBehindBulk) {
+TEST_F(StalledEmbedder, HoldsNoUrgentTextBehindOtherCalls) {
   Open(kEndless);
   Learn();
-  gate_.Hold("bulk");
-  StatusOr<std::vector<index::Vector>> bulk = Internal("not asked");
-  std::thread other([&] { bulk = Embed("bulk", Caller::kBulk); });
-  ASSERT_TRUE(test::Eventually([&] { return gate_.waiting() == 1; }));
-  ASSERT_TRUE(test::Eventually([&] { return Embed("urgent").ok(); }));
-  EXPECT_EQ(gate_.waiting(), 1) << "answered while bulk's call is under way";
+  gate_.Hold("other");
+  const std::vector<Caller> callers = {Caller::kBulk, Caller::kComparison, Caller::kComparison};
+  std::vector<std::thread> others;
+  for (size_t i = 0; i < callers.size(); ++i) {
+    others.emplace_back([&, i] {
+      const auto vectors = Embed("other " + std::to_string(i), callers[i]);
+      EXPECT_TRUE(vectors.ok()) << "it waited for the end: " << vectors.status();
+    });
+  }
+  EXPECT_TRUE(test::Eventually([&] { return gate_.waiting() == 3; }));
+  EXPECT_TRUE(test::Eventually([&] { return Embed("urgent").ok(); }));
+  EXPECT_EQ(gate_.waiting(), 3) << "answered while the other calls are under way";
   gate_.Release();
-  other.join();
-  EXPECT_TRUE(bulk.ok()) << "it waited for the end: " << bulk.status();
+  for (std::thread& other : others) other.join();
+}
+
+// Where the endpoint answers one call after the other.
+TEST_F(StalledEmbedder, IsWaitedForWhileItIsUsuallyStillBusyWithBulk) {
+  Open({.call_time = std::chrono::hours(1), .patience = milliseconds(1)});
+  Learn();
+  gate_.Hold("");
+  const auto begin = steady_clock::now();
+  std::thread first = BulkOfTwo("first");
+  ASSERT_TRUE(test::Eventually([&] { return steady_clock::now() - begin > milliseconds(700); }));
+  gate_.Release();
+  first.join();
+  gate_.Hold("");
+  std::thread second = BulkOfTwo("second");
+  EXPECT_TRUE(test::Eventually([&] { return gate_.waiting() == 1; }));
+  std::thread opener([&] {
+    EXPECT_TRUE(test::Eventually([&] { return gate_.waiting() == 2; }));
+    gate_.Release();
+  });
+  EXPECT_TRUE(Embed("urgent").ok()) << "behind bulk's call";
+  opener.join();
+  second.join();
 }
 
 TEST_F(StalledEmbedder, LetsBulkGoOnWhenItsCallFails) {
