@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace winnow::dedup {
@@ -31,8 +32,8 @@ class EmbedderPace {
     std::optional<Time> least;
     for (size_t place = 0; place < times_.size(); ++place) {
       if (times_[place] == Time(0)) continue;
-      const auto scale = place > own ? 1 : static_cast<double>(texts) / (size_t{1} << place);
-      const auto most = std::chrono::duration_cast<Time>(times_[place] * scale);
+      Time most = times_[place];
+      if (place < own) most = most * static_cast<int64_t>(texts) / (int64_t{1} << place);
       least = std::min(least.value_or(most), most);
     }
     return least;
