@@ -36,7 +36,8 @@ class DedupStall : public ::testing::Test {
   ~DedupStall() override { is_stalled_ = false; }
 
   void Open(CachedEmbedderOptions options) {
-    const EmbedderOptions model{.url = server_.Url("/v1"), .model = "e5-query"};
+    const EmbedderOptions model{
+        .url = server_.Url("/v1"), .model = "e5-query", .timeout = options.call_time};
     embedder_.emplace(MakeHttpEmbedder(model, metrics_).value(), options, metrics_);
     decider_.emplace(test::NewDedupDatabase(), Policy(), 4'000'000, &*embedder_);
   }
