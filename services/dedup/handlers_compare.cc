@@ -32,7 +32,7 @@ Meaning MeaningOf(CachedEmbedder* embedder, const std::string& earlier, const st
   // A title of nothing but boilerplate has no meaning to compare.
   if (embedder == nullptr || earlier.empty() || later.empty()) return meaning;
   const std::vector<std::string> texts = {earlier, later};
-  const auto vectors = embedder->Embed(texts, deadline);
+  const auto vectors = embedder->Embed(texts, deadline, CachedEmbedder::Caller::kComparison);
   if (!vectors.ok()) {
     meaning.is_away = true;
     meaning.detail = "The embedder is away: " + Message(vectors.status()) + ".";

@@ -49,6 +49,11 @@ void CheckModel(const config::v1::Embedder& embedder, Violations& violations) {
   }
 }
 
+milliseconds Milliseconds(const google::protobuf::Duration& duration) {
+  return std::chrono::duration_cast<milliseconds>(
+      FromDuration(duration).value());  // checked with the configuration
+}
+
 }  // namespace
 
 Status CheckDedupConfig(const config::v1::Config& config) {
@@ -71,6 +76,10 @@ Status CheckDedupConfig(const config::v1::Config& config) {
   if (!timeout.ok() || *timeout < milliseconds(50) || *timeout > seconds(30)) {
     violations.Add("dedup.embedder.timeout", "must be 0.05s to 30s");
   }
+  const StatusOr<Micros> patience = FromDuration(embedder.patience());
+  if (!patience.ok() || *patience < milliseconds(10) || *patience > seconds(30)) {
+    violations.Add("dedup.embedder.patience", "must be 0.01s to 30s");
+  }
   if (!IsWithin(embedder.cached_vectors(), 1, 10'000'000)) {
     violations.Add("dedup.embedder.cached_vectors", "must be 1 to 10,000,000");
   }
@@ -87,8 +96,7 @@ Policy InitialPolicy(const config::v1::Dedup& config) {
 }
 
 milliseconds EmbedderTime(const config::v1::Dedup& config) {
-  return std::chrono::duration_cast<milliseconds>(
-      FromDuration(config.embedder().timeout()).value());  // checked with the configuration
+  return Milliseconds(config.embedder().timeout());
 }
 
 StatusOr<std::unique_ptr<CachedEmbedder>> MakeEmbedder(const config::v1::Dedup& config,
@@ -112,8 +120,10 @@ StatusOr<std::unique_ptr<CachedEmbedder>> MakeEmbedder(const config::v1::Dedup& 
                              metrics)
           : MakeHttpEmbedder(options, metrics);
   if (!model.ok()) return model.status();
-  return std::make_unique<CachedEmbedder>(*std::move(model),
-                                          static_cast<size_t>(embedder.cached_vectors()), metrics);
+  const CachedEmbedderOptions cached = {.capacity = static_cast<size_t>(embedder.cached_vectors()),
+                                        .call_time = options.timeout,
+                                        .patience = Milliseconds(embedder.patience())};
+  return std::make_unique<CachedEmbedder>(*std::move(model), cached, metrics);
 }
 
 }  // namespace winnow::dedup

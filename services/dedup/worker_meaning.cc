@@ -11,7 +11,7 @@ using std::chrono::steady_clock;
 
 // Documents that may wait for their vectors.
 constexpr size_t kMostWaiting = 20'000;
-// With less left it is not asked at all: a call given up in haste would look like its failure.
+// With less left it is not asked at all: those asked with it would not be waited for either.
 constexpr std::chrono::milliseconds kLeastTime(100);
 
 // When a document has to go on: what is left of its time then is for the decision itself.
@@ -73,7 +73,7 @@ void MeaningStage::Run(Queue& queue) {
   for (;;) {
     std::vector<Job> jobs = Take(queue);
     if (jobs.empty()) return;
-    Embed(jobs);
+    Embed(jobs, queue.caller);
     next_(std::move(jobs));
   }
 }
@@ -90,7 +90,7 @@ std::vector<Job> MeaningStage::Take(Queue& queue) {
   return jobs;
 }
 
-void MeaningStage::Embed(std::vector<Job>& jobs) {
+void MeaningStage::Embed(std::vector<Job>& jobs, CachedEmbedder::Caller caller) {
   const Deadline now = steady_clock::now();
   std::vector<std::string> texts;
   std::vector<Job*> asked;
@@ -106,7 +106,7 @@ void MeaningStage::Embed(std::vector<Job>& jobs) {
     deadline = std::min(deadline, goes_on);
   }
   if (!texts.empty()) {
-    auto vectors = parts_.embedder->Embed(texts, deadline);
+    auto vectors = parts_.embedder->Embed(texts, deadline, caller);
     for (size_t i = 0; vectors.ok() && i < asked.size(); ++i) {
       asked[i]->print.vector = std::move((*vectors)[i]);
       asked[i]->lacks_meaning = false;

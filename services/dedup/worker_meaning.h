@@ -31,20 +31,21 @@ class MeaningStage {
 
  private:
   struct Queue {
-    std::deque<Job> jobs;
-    std::thread thread;
+    CachedEmbedder::Caller caller;
+    std::deque<Job> jobs{};
+    std::thread thread{};
   };
 
   void Run(Queue& queue);
   std::vector<Job> Take(Queue& queue);
-  void Embed(std::vector<Job>& jobs);
+  void Embed(std::vector<Job>& jobs, CachedEmbedder::Caller caller);
 
   const WorkerParts& parts_;
   const std::function<void(std::vector<Job>)> next_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Queue urgent_;
-  Queue bulk_;
+  Queue urgent_{CachedEmbedder::Caller::kUrgent};
+  Queue bulk_{CachedEmbedder::Caller::kBulk};
   bool stopping_ = false;
 };
 

@@ -83,6 +83,7 @@ void FillDedup(config::v1::Dedup& dedup) {
   config::v1::Embedder& embedder = *dedup.mutable_embedder();
   embedder.set_batch_size(Or(embedder.batch_size(), 16));
   Default(*embedder.mutable_timeout(), seconds(1));
+  Default(*embedder.mutable_patience(), std::chrono::milliseconds(100));
   embedder.set_cached_vectors(Or(embedder.cached_vectors(), int64_t{100'000}));
 }
 

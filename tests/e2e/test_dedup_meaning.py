@@ -80,7 +80,7 @@ def model() -> Iterator[Model]:
 
 
 def config_of(url: str, **more: object) -> dict[str, object]:
-    embedder = {"url": url, "model": "e5-query", "timeout": "10s", **more}
+    embedder = {"url": url, "model": "e5-query", "timeout": "10s", "patience": "10s", **more}
     return {"dedup": {"embedder": embedder}}
 
 
@@ -192,7 +192,9 @@ def test_a_model_that_dies_and_comes_back(client: winnow.Winnow, model: Model) -
 
 def test_a_model_without_a_calibration_is_refused_by_its_name(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
-    settings = config_of("http://127.0.0.1:1/v1", model="mystery-9", batch_size=1000)
+    settings = config_of(
+        "http://127.0.0.1:1/v1", model="mystery-9", batch_size=1000, patience="31s"
+    )
     file.write_text(json.dumps(settings))
     refused = run_winnow("check-config", "--config", file)
     assert refused.code == 2
@@ -200,6 +202,7 @@ def test_a_model_without_a_calibration_is_refused_by_its_name(tmp_path: Path) ->
     assert "mystery-9" in refused.err
     assert "e5-query" in refused.err
     assert "dedup.embedder.batch_size" in refused.err
+    assert "dedup.embedder.patience" in refused.err
     calibrated = config_of(
         "http://127.0.0.1:1/v1",
         model="mystery-9",

@@ -94,25 +94,29 @@ TEST(CachedEmbedder, AsksForEachTextOnceAndNotAtAllWhileTheServerFails) {
     }
   });
   Metrics metrics;
-  CachedEmbedder embedder(MakeHttpEmbedder(OptionsFor(server), metrics).value(), 100, metrics);
+  const CachedEmbedderOptions options{.patience = std::chrono::seconds(30)};
+  CachedEmbedder cached(MakeHttpEmbedder(OptionsFor(server), metrics).value(), options, metrics);
+  const auto embed = [&](std::span<const std::string> texts) {
+    return cached.Embed(texts, Soon(), CachedEmbedder::Caller::kUrgent);
+  };
   const std::vector<std::string> texts = {"a", "b", "a"};
-  ASSERT_TRUE(embedder.Embed(texts, Soon()).ok());
-  const auto again = embedder.Embed(texts, Soon());
+  ASSERT_TRUE(embed(texts).ok());
+  const auto again = embed(texts);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ((*again)[0], (*again)[2]);
   EXPECT_EQ(server.requests().size(), 1U);
   is_broken = true;
   const std::vector<std::string> other = {"c"};
   for (int i = 0; i < Circuit::kFailures; ++i) {
-    EXPECT_EQ(embedder.Embed(other, Soon()).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(embed(other).status().code(), StatusCode::kUnavailable);
   }
   const size_t asked = server.requests().size();
-  EXPECT_EQ(embedder.Embed(other, Soon()).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(embed(other).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(server.requests().size(), asked) << "the circuit is open";
-  EXPECT_TRUE(embedder.Embed(texts, Soon()).ok()) << "what is cached needs no server";
+  EXPECT_TRUE(embed(texts).ok()) << "what is cached needs no server";
   is_broken = false;
   const auto deadline = Soon();
-  while (!embedder.Embed(other, deadline).ok()) {
+  while (!embed(other).ok()) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     std::this_thread::yield();
   }

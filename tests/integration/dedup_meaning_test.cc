@@ -30,7 +30,9 @@ class DedupMeaning : public ::testing::Test {
         knowing->Know(normalizer.Normalize(title), 1);
       }
       model = knowing.get();
-      embedder = std::make_unique<CachedEmbedder>(std::move(knowing), 100, metrics);
+      // No machine is so slow that a decision lacks its meaning.
+      const CachedEmbedderOptions options{.patience = std::chrono::seconds(30)};
+      embedder = std::make_unique<CachedEmbedder>(std::move(knowing), options, metrics);
       decider = std::make_unique<DedupInstance>(url, Policy(), 4'000'000, embedder.get());
     }
     Metrics metrics;

@@ -154,7 +154,9 @@ TEST_F(DedupRace, SoAreDecisionsByMeaning) {
     knowing->Know(normalizer.Normalize(elsewhere(pair)), pair + 1);
   }
   Metrics metrics;
-  CachedEmbedder embedder(std::move(knowing), 10'000, metrics);
+  const CachedEmbedderOptions options{.call_time = std::chrono::seconds(30),
+                                      .patience = std::chrono::seconds(30)};
+  CachedEmbedder embedder(std::move(knowing), options, metrics);
   Open(&embedder);
   retold_ = elsewhere;
   RaceWithChanges();
