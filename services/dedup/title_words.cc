@@ -50,6 +50,23 @@ double ShareFound(std::string_view word, std::string_view compact) {
   return 0;
 }
 
+// "2월", "2026년", "2월11일": two titles of one day share it, whatever they tell.
+bool IsDate(std::string_view word) {
+  bool has_unit = false;
+  while (!word.empty()) {
+    const bool is_digit = word.front() >= '0' && word.front() <= '9';
+    const bool is_unit = word.starts_with("년") || word.starts_with("월") || word.starts_with("일");
+    if (!is_digit && !is_unit) return false;
+    has_unit |= is_unit;
+    word.remove_prefix(is_digit ? 1 : std::string_view("년").size());
+  }
+  return has_unit;
+}
+
+// Letters up to which a verb only carries the word before it ("공사 안 한다").
+constexpr size_t kCarryingLetters = 2;
+// Of a denied word, what the other title has to begin a word with to say it: endings differ.
+constexpr double kDeniedStem = 0.5;
 // Share of the other title's words that a denial has to hold: with fewer it is put another way, and
 // a word that says no tells nothing.
 constexpr double kDeniedWords = 0.75;
@@ -85,7 +102,7 @@ Status TitleWords::AddRule(const std::string& kind, const std::string& text) {
   } else if (kind == "template") {
     templates_.push_back(Compact(text));
   } else if (kind == "negation" && text.ends_with('*')) {
-    negation_stems_.push_back(text.substr(0, text.size() - 1));
+    negation_stems_.insert(text.substr(0, text.size() - 1));
   } else if (kind == "negation") {
     negations_.insert(text);
   } else if (kind == "label") {
@@ -119,7 +136,8 @@ std::string TitleWords::Leading(std::string_view title, std::string_view other) 
     });
   };
   for (std::string& word : WordsOf(title)) {
-    if (CountCharacters(word) < 2 || IsArticle(word) || labels_.contains(word)) continue;
+    if (CountCharacters(word) < 2 || IsArticle(word) || IsDate(word)) continue;
+    if (labels_.contains(word)) continue;
     if (!is_of_form(word)) return std::move(word);
   }
   return {};
@@ -142,12 +160,33 @@ bool TitleWords::ShareTemplate(std::string_view a, std::string_view b) const {
   });
 }
 
+std::string_view TitleWords::NegationOf(std::string_view word) const {
+  if (const auto at = negations_.find(word); at != negations_.end()) return *at;
+  const auto stem = std::find_if(negation_stems_.begin(), negation_stems_.end(),
+                                 [&](const std::string& each) { return word.starts_with(each); });
+  return stem == negation_stems_.end() ? std::string_view() : *stem;
+}
+
 bool TitleWords::Denies(const std::vector<std::string>& words) const {
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    return negations_.contains(word) ||
-           std::any_of(negation_stems_.begin(), negation_stems_.end(),
-                       [&](const std::string& stem) { return word.starts_with(stem); });
-  });
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return !NegationOf(word).empty(); });
+}
+
+bool TitleWords::DeniesWhatIsSaid(const std::vector<std::string>& words,
+                                  std::string_view other) const {
+  const auto says = [&](std::string_view word) { return ShareFound(word, other) >= kDeniedStem; };
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view negation = NegationOf(words[i]);
+    if (negation.empty()) continue;
+    const bool denies_before = negation_stems_.contains(negation);  // "가지 않는다", not "못 간다"
+    const std::string next = i + 1 < words.size() && !denies_before ? words[i + 1] : "";
+    const std::string denial = std::string(negation) + next;
+    const bool is_telling = denies_before || !next.empty();
+    if (is_telling && other.find(denial) != other.npos) continue;  // only spaced another way
+    if (says(next)) return true;
+    if (CountCharacters(next) <= kCarryingLetters && i > 0 && says(words[i - 1])) return true;
+  }
+  return false;
 }
 
 bool TitleWords::IsDenial(const Title& a, const Title& b) const {
@@ -157,7 +196,8 @@ bool TitleWords::IsDenial(const Title& a, const Title& b) const {
   const std::vector<std::string>& words = first ? b.words : a.words;
   const auto held = std::count_if(words.begin(), words.end(),
                                   [&](const std::string& word) { return IsFound(word, denial); });
-  return static_cast<double>(held) >= kDeniedWords * static_cast<double>(words.size());
+  if (static_cast<double>(held) < kDeniedWords * static_cast<double>(words.size())) return false;
+  return DeniesWhatIsSaid(first ? a.words : b.words, Compact(first ? b.text : a.text));
 }
 
 bool TitleWords::HasOpposites(const Title& a, const Title& b) const {

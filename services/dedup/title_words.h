@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -20,7 +21,8 @@ class TitleWords {
   static StatusOr<TitleWords> Parse(std::string_view table);
 
   // How many of the two leading words are found in the other title: 0, 1 or 2. A particle at the
-  // word's end does not count; a label ("인사") leads nothing, nor does a form that both fill in.
+  // word's end does not count; a label ("인사") leads nothing, nor does a date, nor a form that
+  // both fill in.
   int LeadingWordsShared(std::string_view a, std::string_view b) const;
   // How much of both leading words, from their first letter on, is found in the other title: within
   // [0, 1]. Newsrooms shorten names at their end.
@@ -35,12 +37,16 @@ class TitleWords {
   using Names = std::pair<std::string, std::string>;
 
   Status AddRule(const std::string& kind, const std::string& text);
+  // The negation that the word is or begins with; empty: none.
+  std::string_view NegationOf(std::string_view word) const;
   bool Denies(const std::vector<std::string>& words) const;
+  // Whether a word that these deny is in the other title, a text without spaces.
+  bool DeniesWhatIsSaid(const std::vector<std::string>& words, std::string_view other) const;
   struct Title {
     std::string_view text;
     std::vector<std::string> words;
   };
-  // Whether one of them alone denies, and holds nearly all words of the other.
+  // Whether one of them alone denies, what the other says and in nearly all its words.
   bool IsDenial(const Title& a, const Title& b) const;
   bool HasOpposites(const Title& a, const Title& b) const;
   // Who does it and to whom, as far as particles or a verb between two names tell.
@@ -53,8 +59,8 @@ class TitleWords {
   std::vector<std::string> subjects_;
   std::vector<std::string> objects_;
   std::set<std::string> relations_;
-  std::set<std::string> negations_;
-  std::vector<std::string> negation_stems_;
+  std::set<std::string, std::less<>> negations_;
+  std::set<std::string, std::less<>> negation_stems_;
   std::vector<Names> opposites_;
   std::vector<std::string> templates_;  // without spaces
   std::set<std::string> labels_;

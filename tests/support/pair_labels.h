@@ -13,6 +13,9 @@ struct PairLabel {
   double band = 0;  // lower end of title Jaccard
   bool is_same = false;
   std::string part;  // of the sample
+
+  // Drawn where the rule was in doubt: pairs that say nothing of how common they are.
+  bool is_near() const { return part == "near" || part == "2022-near"; }
 };
 
 // A file of labels, and the file of news that its pairs are of.

@@ -66,6 +66,7 @@ double LeastMatch(const std::vector<winnow::test::PairLabel>& labels,
     double wrong = 0;
     double same = 0;
     for (size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i].is_near()) continue;
       same += labels[i].is_same ? 1 : 0;
       if (cosines[i] >= threshold) ++(labels[i].is_same ? right : wrong);
     }
