@@ -285,7 +285,7 @@ class BulkInstance {
         grpc::CreateChannel(platform_.address(), grpc::InsecureChannelCredentials()));
     // Until its window is loaded it lets documents through.
     const dedup::v1::Document first = Make(seed, 1).front();
-    const Deadline limit = Soon();
+    const Deadline limit = steady_clock::now() + kCallLimit;
     while (!IsRecorded(*stub_, first)) {
       if (steady_clock::now() > limit) OrExit(Internal("an instance's window is not loaded"));
     }
@@ -386,6 +386,7 @@ void Run(std::string_view what) {
       embedder.set_model("e5-query");
       embedder.set_batch_size(256);
       embedder.mutable_timeout()->set_seconds(30);
+      embedder.mutable_patience()->set_seconds(30);  // none is decided without
       embedder.set_cached_vectors(1'000'000);
     }
     platform.Serve({collector::MakeCollectorTarget(platform.parts()),

@@ -104,6 +104,18 @@ TEST_F(CommitLogTest, ALockNotGotInTimeIsUnavailable) {
   holder.join();
 }
 
+TEST_F(CommitLogTest, AStoppedHolderIsPutOutAsSoonThroughATransactionPooler) {
+  const auto pooled = MakePool(1, "&pooling=transaction");
+  for (Pool* pool : {pool_.get(), pooled.get()}) {
+    ASSERT_TRUE(AppendIds(*pool, {pool == pooled.get() ? "a" : "b"}, Soon(), [](LogSession& log) {
+                  const auto limit =
+                      log.session().ExecuteText("SHOW idle_in_transaction_session_timeout");
+                  EXPECT_STREQ(limit[0][0].c_str(), "2s");
+                  return OkStatus();
+                }).ok());
+  }
+}
+
 TEST_F(CommitLogTest, AStoppedHolderIsPutOutAndItsRowsAreNotThere) {
   std::latch holding(1);
   std::latch release(1);

@@ -84,12 +84,12 @@ void Connection::LimitNext(pqxx::transaction_base& transaction) {
 }
 
 std::string Connection::BeginSql(Deadline deadline, const std::string& settings) const {
-  std::string sql = "BEGIN ISOLATION LEVEL READ COMMITTED;" + settings;
+  std::string sql = "BEGIN ISOLATION LEVEL READ COMMITTED;";
   if (transaction_pooling_) {
     sql += "SET LOCAL statement_timeout = " + std::to_string(StepFor(deadline)) + ";";
     sql += "SET LOCAL idle_in_transaction_session_timeout = '60s';";
   }
-  return sql;
+  return sql + settings;
 }
 
 bool Connection::IsStale() const {
