@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
 
 #include "services/platform/grpc/rpc_status.h"
 #include "services/platform/log.h"
@@ -229,10 +228,11 @@ std::vector<Job> Worker::TakeJobs(Lane& lane) {
 
 // With the lock held. They go first, in their order.
 void Worker::PutBack(Lane& lane, std::vector<Job> jobs) {
-  for (Job& job : std::views::reverse(jobs)) {
-    (job.is_urgent ? lane.urgent : lane.bulk).push_front(std::move(job));
-  }
   waiting_ += jobs.size();
+  for (; !jobs.empty(); jobs.pop_back()) {
+    Job& last = jobs.back();
+    (last.is_urgent ? lane.urgent : lane.bulk).push_front(std::move(last));
+  }
 }
 
 std::vector<Job> Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load) {

@@ -1,5 +1,3 @@
-#include <signal.h>
-
 #include <latch>
 #include <mutex>
 #include <thread>
@@ -249,7 +247,7 @@ TEST_F(CommitLogTest, ArrivalNeverGoesBackAndMayBeTold) {
 // A tailer that keeps what it got.
 struct Reader {
   Reader(Pool& pool, TailerOptions options)
-      : tailer(pool, std::move(options), ReadRows([this](LogRow row) {
+      : tailer(pool, std::move(options), ReadRows([this](const LogRow& row) {
                  std::lock_guard lock(mutex);
                  ids.push_back(row.id);
                }),

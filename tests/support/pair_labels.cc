@@ -18,7 +18,7 @@ std::vector<PairLabel> ReadPairLabels(const LabelledNews& sample) {
     std::string label;
     fields >> pair.earlier >> pair.later >> pair.band >> label >> pair.part;
     if (!fields || pair.earlier == 0 || pair.later == 0) {
-      throw std::runtime_error("a line of " + path + " is no pair: " + line);
+      throw std::runtime_error(std::string("a line of ").append(path) + " is no pair: " + line);
     }
     if (label == "unclear") continue;
     --pair.earlier;

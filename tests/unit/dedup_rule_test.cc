@@ -13,12 +13,12 @@ namespace winnow::dedup {
 namespace {
 
 const TextRules& Rules() {
-  static const TextRules rules = LoadTextRules().value();
-  return rules;
+  static const TextRules kRules = LoadTextRules().value();
+  return kRules;
 }
 const TitleWords& Words() {
-  static const TitleWords words = LoadTitleWords().value();
-  return words;
+  static const TitleWords kWords = LoadTitleWords().value();
+  return kWords;
 }
 
 PairFeatures Measure(const std::string& a, const std::string& b, Micros apart = Micros(0),
