@@ -80,6 +80,43 @@ TEST(Quantize, KeepsTheDirectionAndRefusesWhatHasNone) {
   EXPECT_FALSE(Quantize(odd).has_value());
 }
 
+// Segments of more entries than are looked at together, from any slot on, with entries without a
+// vector between: each is visited once, with its own cosine, and none before the edge.
+TEST(VectorField, LooksAtEveryEntryOfLongSegments) {
+  constexpr size_t kDimensions = 70;
+  std::mt19937_64 random(3);
+  for (const size_t held : {1U, 1'023U, 1'024U, 1'025U, 2'048U, 3'001U}) {
+    VectorField field;
+    std::vector<Vector> vectors;
+    for (uint16_t segment = 0; segment < 2; ++segment) {
+      field.AddSegment(segment);
+      for (size_t i = 0; i < held; ++i) {
+        vectors.push_back(random() % 9 == 0 ? Vector() : RandomVector(random, kDimensions));
+        field.Append(vectors.back());
+      }
+    }
+    const Vector query = RandomVector(random, kDimensions);
+    for (const size_t from : {size_t{0}, held / 2, held - 1}) {
+      for (const double least : {0.05, 0.2}) {
+        std::map<size_t, double> expected;
+        for (size_t i = from; i < vectors.size(); ++i) {
+          const double cosine = VectorCosine(query, vectors[i]);
+          if (cosine >= least) expected[i] = cosine;
+        }
+        size_t visited = 0;
+        field.ForEachNear(query, least, 0, static_cast<uint16_t>(from),
+                          [&](uint16_t segment, uint16_t slot, double cosine) {
+                            ++visited;
+                            const auto at = expected.find(segment * held + slot);
+                            ASSERT_NE(at, expected.end()) << held << ", from " << from;
+                            EXPECT_NEAR(cosine, at->second, 1e-6);
+                          });
+        EXPECT_EQ(visited, expected.size()) << held << ", from " << from;
+      }
+    }
+  }
+}
+
 // The scan against every cosine one by one, with segments that come, go and are taken back, and
 // entries without a vector.
 TEST(WindowIndex, FindsEveryVectorThatIsNear) {

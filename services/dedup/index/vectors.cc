@@ -89,23 +89,18 @@ std::span<const int8_t> VectorField::VectorOf(uint16_t segment, uint16_t slot) c
   return {of.values.data() + slot * stride_, dimensions_};
 }
 
-void VectorField::Scan(const Segment& segment, std::span<const int8_t> padded, float scale,
-                       size_t slot, std::vector<float>& cosines) const {
-  cosines.clear();
+size_t VectorField::Scan(const Segment& segment, std::span<const int8_t> padded, float scale,
+                         size_t slot, std::span<float, kBlock> cosines) const {
   const size_t held = segment.values.size() / stride_;
-  if (slot >= held) return;
-  // As many at a time as their results stay near.
-  constexpr size_t kBlock = 1024;
-  int32_t dots[kBlock];
-  cosines.reserve(held - slot);
-  for (size_t at = slot; at < held; at += kBlock) {
-    const size_t count = std::min(kBlock, held - at);
-    DotAll(BestKernel(), padded.data(), segment.values.data() + at * stride_, stride_,
-           {dots, count});
-    for (size_t i = 0; i < count; ++i) {
-      cosines.push_back(static_cast<float>(dots[i]) * scale * segment.scales[at + i]);
-    }
+  if (slot >= held) return 0;
+  const size_t count = std::min(kBlock, held - slot);
+  std::array<int32_t, kBlock> dots;
+  DotAll(BestKernel(), padded.data(), segment.values.data() + slot * stride_, stride_,
+         std::span(dots).first(count));
+  for (size_t i = 0; i < count; ++i) {
+    cosines[i] = static_cast<float>(dots[i]) * scale * segment.scales[slot + i];
   }
+  return count;
 }
 
 size_t VectorField::bytes() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -57,9 +58,11 @@ class VectorField {
 
   std::vector<int8_t> Padded(std::span<const int8_t> vector) const;
   static float ScaleOf(std::span<const int8_t> vector);
-  // Cosines of the entries of a segment from a slot on.
-  void Scan(const Segment& segment, std::span<const int8_t> padded, float scale, size_t slot,
-            std::vector<float>& cosines) const;
+  // As many entries at a time as their cosines stay near.
+  static constexpr size_t kBlock = 1024;
+  // Cosines of the entries of a segment from a slot on, as many as are held and fit; their number.
+  size_t Scan(const Segment& segment, std::span<const int8_t> padded, float scale, size_t slot,
+              std::span<float, kBlock> cosines) const;
 
   SegmentRing<Segment> segments_;
   size_t dimensions_ = 0;
@@ -72,13 +75,15 @@ void VectorField::ForEachNear(std::span<const int8_t> vector, double least, uint
   if (vector.empty() || vector.size() != dimensions_ || segments_.empty()) return;
   const std::vector<int8_t> padded = Padded(vector);
   const float scale = ScaleOf(vector);
-  std::vector<float> cosines;
+  std::array<float, kBlock> cosines;
   for (uint16_t age = segments_.Age(segment); age < segments_.size(); ++age) {
     const auto number = static_cast<uint16_t>(segments_.oldest() + age);
-    const size_t first = number == segment ? slot : 0;
-    Scan(segments_[number], padded, scale, first, cosines);
-    for (size_t i = 0; i < cosines.size(); ++i) {
-      if (cosines[i] >= least) visit(number, static_cast<uint16_t>(first + i), cosines[i]);
+    size_t at = number == segment ? slot : 0;
+    while (const size_t count = Scan(segments_[number], padded, scale, at, cosines)) {
+      for (size_t i = 0; i < count; ++i) {
+        if (cosines[i] >= least) visit(number, static_cast<uint16_t>(at + i), cosines[i]);
+      }
+      at += count;
     }
   }
 }
