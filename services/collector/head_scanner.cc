@@ -1,6 +1,8 @@
 #include "services/collector/head_scanner.h"
 
 #include <algorithm>
+#include <charconv>
+#include <utility>
 
 #include "services/collector/json_fields.h"
 #include "services/collector/vendor.h"
@@ -14,6 +16,7 @@ namespace {
 constexpr size_t kMaxTag = 64 * 1024;  // a "<" that is not closed within is no tag
 constexpr size_t kMaxAttributes = 64;
 constexpr size_t kMaxAddress = 4 * kMaxUrl;
+constexpr std::string_view kOgPrefix = "og:image";
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -244,6 +247,9 @@ void HeadScanner::HandleMeta(const Tag& tag) {
   if (name == "og:image") Found(kOgImage, value);
   if (name == "og:image:url") Found(kOgUrl, value);
   if (name == "og:image:secure_url") Found(kOgSecure, value);
+  if (name.starts_with(kOgPrefix)) {
+    FoundNumbered(std::string_view(name).substr(kOgPrefix.size()), value);
+  }
   if (name == "twitter:image" || name == "twitter:image:src") Found(kTwitter, value);
 }
 
@@ -261,6 +267,23 @@ void HeadScanner::Found(Rank rank, std::string_view value) {
   value = Trim(value);
   if (value.size() <= 2 || value.size() > kMaxAddress || !found_[rank].empty()) return;
   found_[rank] = value;
+}
+
+void HeadScanner::FoundNumbered(std::string_view number, std::string_view value) {
+  if (number.starts_with(':')) number.remove_prefix(1);
+  int parsed = 0;
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, parsed);
+  if (error != std::errc() || stop != end || parsed < 0) return;
+  std::string& found = found_[kOgNumbered];
+  if (!found.empty() && lowest_number_ <= parsed) return;
+  std::string before = std::exchange(found, {});
+  Found(kOgNumbered, value);
+  if (found.empty()) {
+    found = std::move(before);
+  } else {
+    lowest_number_ = parsed;
+  }
 }
 
 std::string HeadScanner::Image(const std::string& page_url, std::string_view transport) const {

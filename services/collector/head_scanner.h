@@ -27,7 +27,7 @@ class HeadScanner {
 
  private:
   // Lower is better: the order of the published design and of browsers.
-  enum Rank { kOgImage, kOgSecure, kOgUrl, kTwitter, kLink, kJson, kRanks };
+  enum Rank { kOgImage, kOgSecure, kOgUrl, kOgNumbered, kTwitter, kLink, kJson, kRanks };
   struct Tag {
     std::string name;
     std::vector<std::pair<std::string, std::string>> attributes;  // names in lower case
@@ -44,6 +44,8 @@ class HeadScanner {
   void HandleLink(const Tag& tag);
   void HandleJson(std::string_view text);
   void Found(Rank rank, std::string_view value);
+  // "og:image1", "og:image:2": of pages that name no og:image, the lowest number counts.
+  void FoundNumbered(std::string_view number, std::string_view value);
 
   std::string buffer_;  // what was not scanned yet
   size_t bytes_ = 0;
@@ -54,6 +56,7 @@ class HeadScanner {
   std::string declared_;  // charset of a meta element
   std::string base_;
   std::string found_[kRanks];  // in the page's charset
+  int lowest_number_ = 0;      // of found_[kOgNumbered], where that is not empty
 };
 
 }  // namespace winnow::collector

@@ -55,6 +55,25 @@ TEST(HeadScanner, TheFirstAndBestCounts) {
       "https://outlet.example/1.jpg");
 }
 
+TEST(HeadScanner, ThePictureWithTheLowestNumberCountsWhereNoneIsPlain) {
+  const std::string numbered =
+      "<meta property='og:image10' content='/10.jpg'><meta property='og:image2' content='/2.jpg'>"
+      "<meta property='og:image1' content=''><meta name='OG:Image3' content='/3.jpg'>";
+  EXPECT_EQ(ImageOf(numbered + "</head>"), "https://outlet.example/2.jpg");
+  EXPECT_EQ(ImageOf(numbered + "<meta property='og:image:1' content='/1.jpg'></head>"),
+            "https://outlet.example/1.jpg");
+  EXPECT_EQ(ImageOf("<meta name='twitter:image' content='/t.jpg'>" + numbered + "</head>"),
+            "https://outlet.example/2.jpg");
+  EXPECT_EQ(ImageOf(numbered + "<meta property='og:image:url' content='/u.jpg'></head>"),
+            "https://outlet.example/u.jpg");
+  EXPECT_EQ(ImageOf(numbered + "<meta property='og:image' content='/0.jpg'></head>"),
+            "https://outlet.example/0.jpg");
+  for (const char* name : {"og:image:width", "og:image:height1", "og:images1", "og:image1x",
+                           "og:image-1", "og:image99999999999"}) {
+    EXPECT_EQ(ImageOf("<meta property='" + std::string(name) + "' content='/x.jpg'></head>"), "");
+  }
+}
+
 TEST(HeadScanner, WhatIsNoPictureIsNone) {
   for (const char* html :
        {"", "<head></head>", "<!-- <meta property='og:image' content='/a.jpg'> -->",
