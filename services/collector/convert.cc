@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/platform/page_token.h"
+#include "services/platform/text.h"
 #include "services/platform/timestamp.h"
 #include "services/platform/uuid.h"
 
@@ -29,6 +30,17 @@ std::optional<Time> ReadTime(const google::protobuf::Timestamp& timestamp, std::
     violations.Add(field, violation.description);
   }
   return std::nullopt;
+}
+
+// Callers send what their sources deliver, which outlets have escaped once or twice.
+std::string PlainText(const std::string& text) {
+  return text.find('&') == std::string::npos ? text : UnescapeHtmlLayers(text);
+}
+
+// Markup is kept as it was sent, references included: without its layer "&lt;" would become a tag.
+std::string PlainSnippet(const std::string& text) {
+  const bool has_markup = text.find('<') != std::string::npos && StripHtml(text) != text;
+  return has_markup ? text : PlainText(text);
 }
 
 uint64_t FilterHash(const ListQuery& query) { return Hash64(query.ns + '\0' + query.channel); }
@@ -59,10 +71,10 @@ Item FromProto(const v1::Item& item, std::string_view path, Violations& violatio
   out.channel = item.channel();
   out.external_id = item.external_id();
   out.url = item.url();
-  out.title = item.title();
-  out.snippet = item.snippet();
+  out.title = PlainText(item.title());
+  out.snippet = PlainSnippet(item.snippet());
   out.language = item.language();
-  out.channel_name = item.channel_name();
+  out.channel_name = PlainText(item.channel_name());
   out.channel_icon_url = item.channel_icon_url();
   out.image_url = item.image_url();
   out.video_url = item.video_url();

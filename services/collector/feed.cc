@@ -36,7 +36,7 @@ std::string Plain(const XmlNode& node) {
   const bool plain = type == "text" && IsAtom(node);
   if (plain || (type.empty() && IsAtom(node))) return CollapseWhitespace(node.AllText());
   if (type == "xhtml") return CollapseWhitespace(node.AllText());
-  return CollapseWhitespace(UnescapeHtml(StripHtml(node.AllText())));
+  return CollapseWhitespace(UnescapeHtmlLayers(StripHtml(node.AllText())));
 }
 
 class EntryReader {
@@ -82,7 +82,7 @@ class EntryReader {
       guid_is_link_ = Lower(child.Attribute("isPermaLink")) != "false";
     } else if (name == "category" || name == "subject") {
       const std::string_view term = child.Attribute("term");
-      categories_.push_back(term.empty() ? Plain(child) : UnescapeHtml(term));
+      categories_.push_back(term.empty() ? Plain(child) : UnescapeHtmlLayers(term));
     } else {
       ReadText(child, name);
     }

@@ -175,7 +175,8 @@ std::string NaverText(std::string_view text) {
       plain += text[i++];
     }
   }
-  return CollapseWhitespace(UnescapeHtml(plain));
+  // Naver escapes what outlets send, which some of them have escaped before.
+  return CollapseWhitespace(UnescapeHtml(UnescapeHtml(plain)));
 }
 
 VendorAnswer ReadNaver(int http_status, std::string_view body) {

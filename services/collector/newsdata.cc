@@ -106,7 +106,7 @@ Article ReadArticle(JsonReader& in) {
 
 void AddArticle(const Article& article, Page& page) {
   Item item;
-  item.title = CollapseWhitespace(UnescapeHtml(article.title));
+  item.title = CollapseWhitespace(UnescapeHtmlLayers(article.title));
   item.url = article.link;
   item.channel = ChannelOf(article.link);
   // Without a usable address the vendor's own id is the identity.
@@ -122,7 +122,7 @@ void AddArticle(const Article& article, Page& page) {
   }
   item.channel_name = LeadOf(article.source_name.empty() ? article.source_id : article.source_name,
                              kMaxChannelName);
-  item.snippet = LeadOf(UnescapeHtml(StripHtml(article.description)), kMaxLead);
+  item.snippet = LeadOf(UnescapeHtmlLayers(StripHtml(article.description)), kMaxLead);
   item.language = LanguageTag(article.language);
   if (!ChannelOf(article.icon).empty()) item.channel_icon_url = article.icon;
   if (!ChannelOf(article.image).empty()) item.image_url = article.image;

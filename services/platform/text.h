@@ -19,6 +19,12 @@ void AppendUtf8(char32_t character, std::string& out);
 // HTML character references (named, decimal, hexadecimal) to what they stand for, once.
 std::string UnescapeHtml(std::string_view text);
 
+// The text of a field that outlets deliver escaped once or twice ("&quot;", "&amp;quot;"). A second
+// layer is removed only where every reference of the first is an ampersand, which is what escaping
+// twice produces: "&lt;p&gt; and &amp;lt;" was escaped once and becomes "<p> and &lt;". Not for
+// markup, whose references belong to its tags.
+std::string UnescapeHtmlLayers(std::string_view text);
+
 // Markup out: tags to a space, comments, script and style with what they hold.
 std::string StripHtml(std::string_view text);
 

@@ -76,6 +76,32 @@ std::optional<Reference> ReadReference(std::string_view text) {
   return text[1] == '#' ? ReadNumeric(text) : ReadNamed(text);
 }
 
+struct Unescaped {
+  std::string text;
+  bool only_ampersands = true;  // no reference stood for anything else
+};
+
+// Of valid UTF-8.
+Unescaped Unescape(std::string_view text) {
+  Unescaped out;
+  out.text.reserve(text.size());
+  while (!text.empty()) {
+    const size_t ampersand = std::min(text.find('&'), text.size());
+    out.text.append(text.substr(0, ampersand));
+    text.remove_prefix(ampersand);
+    if (text.empty()) break;
+    if (const auto reference = ReadReference(text)) {
+      AppendUtf8(reference->character, out.text);
+      out.only_ampersands = out.only_ampersands && reference->character == U'&';
+      text.remove_prefix(reference->size);
+    } else {
+      out.text += '&';
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
 // Walks over the markup of a text; positions are bytes.
 class MarkupSkipper {
  public:
@@ -145,22 +171,13 @@ class MarkupSkipper {
 
 std::string UnescapeHtml(std::string_view text) {
   if (!IsValidUtf8(text)) return UnescapeHtml(ReplaceInvalidUtf8(text));
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const size_t ampersand = std::min(text.find('&'), text.size());
-    out.append(text.substr(0, ampersand));
-    text.remove_prefix(ampersand);
-    if (text.empty()) break;
-    if (const auto reference = ReadReference(text)) {
-      AppendUtf8(reference->character, out);
-      text.remove_prefix(reference->size);
-    } else {
-      out += '&';
-      text.remove_prefix(1);
-    }
-  }
-  return out;
+  return Unescape(text).text;
+}
+
+std::string UnescapeHtmlLayers(std::string_view text) {
+  if (!IsValidUtf8(text)) return UnescapeHtmlLayers(ReplaceInvalidUtf8(text));
+  Unescaped layer = Unescape(text);
+  return layer.only_ampersands ? Unescape(layer.text).text : std::move(layer.text);
 }
 
 std::string StripHtml(std::string_view text) {

@@ -58,6 +58,7 @@ void FuzzText(std::string_view bytes) {
   const std::string plain = StripHtml(bytes);
   FUZZ_CHECK(IsValidUtf8(plain) && StripHtml(plain) == plain);
   FUZZ_CHECK(IsValidUtf8(UnescapeHtml(bytes)));
+  FUZZ_CHECK(IsValidUtf8(UnescapeHtmlLayers(bytes)));
   const std::string folded = NormalizeNfkcCaseFold(bytes);
   FUZZ_CHECK(IsValidUtf8(folded) && NormalizeNfkcCaseFold(folded) == folded);
   const std::string collapsed = CollapseWhitespace(bytes);

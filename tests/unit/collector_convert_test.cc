@@ -50,6 +50,25 @@ TEST(CollectorConvert, EveryFieldThatACallerSetsComesBack) {
       << actual.DebugString();
 }
 
+TEST(CollectorConvert, TextsThatWereEscapedOnceOrTwiceBecomePlain) {
+  v1::Item sent = FullProto();
+  sent.set_title("&amp;quot;재발 방지&amp;quot; [책&amp;amp;생각]");
+  sent.set_snippet("R&D &amp;#39;지원&amp;#39; &amp;lt;b&amp;gt;");
+  sent.set_channel_name("Q&amp;A");
+  Violations violations;
+  Item item = FromProto(sent, "item", violations);
+  EXPECT_EQ(item.title, "\"재발 방지\" [책&생각]");
+  EXPECT_EQ(item.snippet, "R&D '지원' <b>");
+  EXPECT_EQ(item.channel_name, "Q&A");
+
+  sent.set_title("Write &lt;p&gt; as &amp;lt;p&amp;gt;");
+  sent.set_snippet("<p>5 &lt; 6 &amp;amp; <a href=\"?a=1&amp;b=2\">more</a></p>");
+  item = FromProto(sent, "item", violations);
+  EXPECT_EQ(item.title, "Write <p> as &lt;p&gt;");
+  EXPECT_EQ(item.snippet, sent.snippet());
+  EXPECT_TRUE(violations.empty());
+}
+
 TEST(CollectorConvert, OutputOnlyFieldsOfACallerAreIgnored) {
   v1::Item sent = FullProto();
   sent.set_id("01900000-0000-7000-8000-000000000001");

@@ -44,6 +44,15 @@ TEST(Feeds, RssIsRead) {
   EXPECT_THAT(item.source_categories, ElementsAre("IT"));
 }
 
+TEST(Feeds, TextsThatWereEscapedOnceTooOftenBecomePlain) {
+  const Feed feed = Read(Rss(R"(<item><title>&amp;amp;quot;a&amp;amp;quot; R&amp;amp;D</title>
+    <link>https://www.outlet.example/1</link>
+    <description><![CDATA[&amp;lsquo;b&amp;rsquo;<br/>c]]></description></item>)"));
+  ASSERT_EQ(feed.page.items.size(), 1U);
+  EXPECT_EQ(feed.page.items[0].title, "\"a\" R&D");
+  EXPECT_EQ(feed.page.items[0].snippet, "‘b’ c");
+}
+
 TEST(Feeds, AtomIsRead) {
   const Feed feed = Read(R"(<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>T</title>
     <entry><title type="html">5 &amp;gt; 4</title><id>tag:x,2005:1</id>

@@ -29,7 +29,7 @@ TEST(Naver, AnArticleBecomesAnItem) {
   ASSERT_FALSE(answer.error);
   ASSERT_EQ(answer.page.items.size(), 1U);
   const Item& item = answer.page.items[0];
-  EXPECT_EQ(item.title, "기후변화 \"대응\" &lt;속보&gt;...");  // unescaped exactly once
+  EXPECT_EQ(item.title, "기후변화 \"대응\" <속보>...");  // escaped by the outlet, then by Naver
   EXPECT_EQ(item.url, "http://www.outlet.example/news/1?utm_source=naver");
   EXPECT_EQ(item.channel, "outlet.example");
   EXPECT_EQ(item.snippet, "요약 & 본문");

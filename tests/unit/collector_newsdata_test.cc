@@ -18,7 +18,8 @@ std::string Answer(const std::string& results, const std::string& next = "null")
 }
 
 constexpr const char* kArticle = R"({"article_id":"d6c2e2d1d9dd1d0a7b0d5c0a7b3a1c2e",
-  "title":"AI &amp; 반도체","link":"https://www.outlet.example/a","keywords":["ai","chip"],
+  "title":"AI &amp; &amp;quot;반도체&amp;quot;","link":"https://www.outlet.example/a",
+  "keywords":["ai","chip"],
   "creator":null,"video_url":null,"description":"본문","content":"ONLY AVAILABLE IN PAID PLANS",
   "pubDate":"2024-07-20 08:21:00","image_url":"https://img.example/1.jpg","source_id":"outlet",
   "source_name":"Outlet","source_icon":"https://i/1.png","source_priority":12,"language":"korean",
@@ -32,7 +33,7 @@ TEST(NewsData, AnArticleBecomesAnItem) {
   EXPECT_EQ(answer.page.next, "1721463660112345678901");
   ASSERT_EQ(answer.page.items.size(), 1U);
   const Item& item = answer.page.items[0];
-  EXPECT_EQ(item.title, "AI & 반도체");
+  EXPECT_EQ(item.title, "AI & \"반도체\"");
   EXPECT_EQ(item.channel, "outlet.example");
   EXPECT_EQ(item.channel_name, "Outlet");
   EXPECT_EQ(item.external_id, "");

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <initializer_list>
 #include <random>
 
 #include "services/platform/text.h"
+#include "services/platform/utf8.h"
 
 namespace winnow {
 namespace {
@@ -108,6 +111,64 @@ TEST(Html, ReferencesAreReadOnce) {
   EXPECT_EQ(UnescapeHtml("&amp;amp;amp;"), "&amp;amp;");
 }
 
+TEST(Html, TextsThatWereEscapedOnceOrTwiceAreUnescaped) {
+  for (const auto& [escaped, plain] : std::initializer_list<std::array<std::string, 2>>{
+           {"[책&amp;생각] 띠지", "[책&생각] 띠지"},
+           {"&amp;quot;재발 방지&amp;quot;", "\"재발 방지\""},
+           {"it&amp;#39;s", "it's"},
+           {"it&#038;#8217;s &#x26;hellip;", "it’s …"},
+           {"R&D &amp;lsquo;x&amp;rsquo; R&", "R&D ‘x’ R&"},  // a bare ampersand is no reference
+           {"a &amp;lt; b", "a < b"},
+           {"AT&amp;amp;T", "AT&T"},
+       }) {
+    EXPECT_EQ(UnescapeHtmlLayers(escaped), plain);
+  }
+}
+
+TEST(Html, ReferencesThatATextIsAboutAreKept) {
+  EXPECT_EQ(UnescapeHtmlLayers("Write &lt;p&gt; as &amp;lt;p&amp;gt;"), "Write <p> as &lt;p&gt;");
+  EXPECT_EQ(UnescapeHtmlLayers("&quot;&amp;amp;&quot; in HTML"), "\"&amp;\" in HTML");
+  EXPECT_EQ(UnescapeHtmlLayers("&amp;amp;amp;amp;"), "&amp;amp;");  // two layers at most
+}
+
+std::string EscapeHtml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// The oracle: escaping is undone, once or twice. Texts that hold references of their own are the
+// ambiguous ones; those are read right where something else in them was escaped too.
+TEST(Html, UnescapingUndoesEscapingOnceAndTwice) {
+  int texts = 0;
+  ForRandomTexts([&](const std::string& random) {
+    const std::string text = ReplaceInvalidUtf8(random);
+    const bool has_references = UnescapeHtml(text) != text;
+    const bool has_others = text.find_first_of("<\"'") != text.npos;
+    if (!has_references) {
+      ++texts;
+      ASSERT_EQ(UnescapeHtmlLayers(text), text);
+      ASSERT_EQ(UnescapeHtmlLayers(EscapeHtml(text)), text);
+      ASSERT_EQ(UnescapeHtmlLayers(EscapeHtml(EscapeHtml(text))), text);
+    } else if (has_others) {
+      ASSERT_EQ(UnescapeHtmlLayers(EscapeHtml(text)), text) << ::testing::PrintToString(text);
+    }
+  });
+  EXPECT_GT(texts, 5'000);
+}
+
 TEST(Html, NumbersNeedNoSemicolonAndNamesDo) {
   EXPECT_EQ(UnescapeHtml("it&#39s &#x27"), "it's '");
   EXPECT_EQ(UnescapeHtml("?a=1&copy=2&lt"), "?a=1&copy=2&lt");
@@ -177,6 +238,7 @@ TEST(Html, LongNestsOfMarkupAreReadInOnePass) {
     while (text.size() < 1'000'000) text += piece;
     StripHtml(text);
     UnescapeHtml(text);
+    UnescapeHtmlLayers(text);
   }
 }
 
