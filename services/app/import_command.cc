@@ -35,9 +35,12 @@ struct ImportOptions {
 
 constexpr const char* kFooter =
     R"(Each line is a JSON object: url, title, snippet, channel, channel_name, categories,
-published_at (also taken as arrival time). gzip is recognised by its bytes. Lines that cannot go in
-are counted and the first ones shown; the rest goes in. Importing again changes nothing. After
-Ctrl-C or a crash the same command goes on where it was.
+published_at (also taken as arrival time), external_id, language, image_url, channel_icon_url,
+video_url, keywords, ai_tags. source_name is read as channel_name where that is absent. Other fields
+are ignored, and reported with the field that they may have been meant as; they do not change the
+exit code. gzip is recognised by its bytes. Lines that cannot go in are counted and the first ones
+shown; the rest goes in. Importing again changes nothing. After Ctrl-C or a crash the same command
+goes on where it was; the report of fields covers the lines that this run read.
 
 Examples:
   winnow import samples/items-ko-en.jsonl --create-categories
@@ -89,9 +92,9 @@ int Conclude(const ImportOptions& options, const ImportRun& run, const Status& s
              const std::string& checkpoint_path, std::chrono::duration<double> time) {
   const Tally tally = run.books().tally;
   if (options.json) {
-    PrintJsonReport(tally, time);
+    PrintJsonReport(tally, run.fields(), time);
   } else {
-    PrintReport(options.file, tally, time);
+    PrintReport(options.file, tally, run.fields(), time);
   }
   const Status& source = run.source_status();
   const bool damaged = !source.ok() && source.code() != StatusCode::kCancelled;

@@ -87,6 +87,9 @@ Status ImportRun::SendLine(const Line& line) {
     return sender_.Refuse(line.number, ToRefusal(line.problem));
   }
   auto parsed = parser_.Parse(line.text);
+  for (const std::string& note : parser_.fields().TakeNotes()) {
+    progress_.Note("line " + std::to_string(line.number) + ": " + note);
+  }
   if (auto* refusal = std::get_if<Refusal>(&parsed)) {
     return sender_.Refuse(line.number, std::move(*refusal));
   }

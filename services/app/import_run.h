@@ -45,6 +45,8 @@ class ImportRun {
   Checkpoint books() const { return ledger_.Snapshot(); }
   // How the file ended: OK, or why the rest of it cannot be read.
   const Status& source_status() const { return reader_.status(); }
+  // What became of the fields of the lines that this run read.
+  const FieldReport& fields() const { return parser_.fields(); }
 
  private:
   Status SendLines();

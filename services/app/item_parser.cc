@@ -106,15 +106,23 @@ constexpr TextField kTextFields[] = {
     {"video_url", &Item::mutable_video_url},
 };
 
-std::optional<Refusal> SetField(std::string_view name, element value, Time now, Item& item) {
-  if (value.is_null()) return std::nullopt;
+constexpr std::string_view kAlias = "source_name";
+constexpr std::string_view kAliasOf = "channel_name";
+
+std::optional<Refusal> SetField(std::string_view name, element value, Time now, Item& item,
+                                FieldReport& report) {
   for (const TextField& text : kTextFields) {
-    if (name == text.name) return SetText(name, value, (item.*text.field)());
+    if (name != text.name) continue;
+    return value.is_null() ? std::nullopt : SetText(name, value, (item.*text.field)());
   }
+  const bool is_other =
+      name == "categories" || name == "keywords" || name == "ai_tags" || name == "published_at";
+  if (is_other && value.is_null()) return std::nullopt;
   if (name == "categories") return SetTexts(name, value, item.mutable_source_categories());
   if (name == "keywords") return SetTexts(name, value, item.mutable_keywords());
   if (name == "ai_tags") return SetTexts(name, value, item.mutable_ai_tags());
   if (name == "published_at") return SetTimes(value, now, item);
+  report.AddUnknown(name);
   return std::nullopt;
 }
 
@@ -141,8 +149,18 @@ std::variant<Item, Refusal> ItemParser::Parse(std::string_view line) {
   if (const auto error = root.get(object)) return NotJson(error);
   Item item;
   item.set_namespace_(namespace_);
+  std::string_view source_name;
   for (const auto [name, value] : object) {
-    if (auto refusal = SetField(name, value, now_, item)) return *std::move(refusal);
+    // A value that is no text cannot be a name: as that of an unknown field it loses no item.
+    if (name == kAlias && (value.is_null() || value.get(source_name) == simdjson::SUCCESS)) {
+      continue;
+    }
+    if (auto refusal = SetField(name, value, now_, item, fields_)) return *std::move(refusal);
+  }
+  if (!source_name.empty()) {
+    const bool overruled = !item.channel_name().empty();
+    fields_.AddAlias(kAlias, kAliasOf, overruled);
+    if (!overruled) item.set_channel_name(std::string(source_name));
   }
   return item;
 }

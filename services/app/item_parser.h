@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "services/app/field_report.h"
 #include "services/app/refusal.h"
 #include "services/platform/clock.h"
 #include "winnow/collector/v1/collector.pb.h"
@@ -18,8 +19,8 @@ namespace winnow::app {
 // One JSON object of an import to one Item:
 //   url, title, snippet, channel, channel_name, categories, published_at (also as arrival time),
 //   and, where there, external_id, language, image_url, video_url, keywords.
-// Other fields are passed over and null is as good as absent. What the values may hold is the
-// server's to judge.
+// source_name is taken as channel_name where that is absent or empty. Other fields are ignored and
+// reported; null counts as absent. The server checks what the values hold.
 class ItemParser {
  public:
   // `now` is what relative times of publication ("-1d2h30m") go back from.
@@ -28,10 +29,15 @@ class ItemParser {
 
   std::variant<collector::v1::Item, Refusal> Parse(std::string_view line);
 
+  // Of the lines so far.
+  FieldReport& fields() { return fields_; }
+  const FieldReport& fields() const { return fields_; }
+
  private:
   const std::string namespace_;
   const Time now_;
   std::unique_ptr<simdjson::dom::parser> parser_;
+  FieldReport fields_;
 };
 
 }  // namespace winnow::app

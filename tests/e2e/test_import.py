@@ -90,6 +90,34 @@ def test_people_get_a_table(server: Serving, namespace: str, tmp_path: Path) -> 
     assert "line 2: is not a JSON object" in done.err
 
 
+def test_source_names_become_channel_names_and_unknown_fields_are_reported(
+    server: Serving, namespace: str, tmp_path: Path
+) -> None:
+    lines = [
+        line(1, source_name="바다뉴스", title="&amp;quot;one&amp;quot; Q&amp;amp;A", score=1.5),
+        line(2, source_name="a", channel_name="b", titel="t"),
+        line(3, titel="t"),
+    ]
+    path = write(tmp_path, "items.jsonl", lines)
+    done = server.run("import", path, "--namespace", namespace)
+    assert done.code == 0, done.err
+    assert "line 1: source_name is taken as channel_name" in done.err
+    assert "unknown field titel was ignored in 2 lines (did you mean title?)" in done.out
+    assert "source_name was taken as channel_name in 1 line" in done.out
+    assert "source_name was ignored in 1 line with channel_name" in done.out
+    report = server.run("import", path, "--namespace", namespace, "--json").json()
+    assert_adds_up(report)
+    assert report["already_present"] == 3
+    assert report["unknown_fields"] == {"score": 1, "titel": 2}
+    assert report["suggested_fields"] == {"titel": "title"}
+    assert report["alias_fields"] == report["ignored_alias_fields"] == {"source_name": 1}
+    with server.connect() as client:
+        items = {each.url[-1]: each for each in client.collector.items(namespace=namespace)}
+    assert items["1"].channel_name == "바다뉴스"
+    assert items["1"].title == '"one" Q&A'
+    assert items["2"].channel_name == "b"
+
+
 def test_bad_lines_are_counted_by_reason_and_the_rest_goes_in(
     server: Serving, namespace: str, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 import itertools
 import os
 from pathlib import Path
@@ -28,9 +29,14 @@ def test_real_news_goes_in_and_the_books_add_up(server: Serving, namespace: str)
     decided = report["accepted"] + report["duplicates"]
     assert report["lines"] == report["already_present"] + decided
     assert report["duplicates"] > 0
+    assert report["unknown_fields"] == {}
+    assert report["alias_fields"] == {"source_name": LINES}
 
     with server.connect() as client:
-        items = {each.id for each in client.collector.items(namespace=namespace, page_size=1000)}
+        stored = list(client.collector.items(namespace=namespace, page_size=1000))
+        assert all(each.channel_name for each in stored)
+        assert not [each.title for each in stored if html.unescape(each.title) != each.title]
+        items = {each.id for each in stored}
         assert len(items) == decided
 
         def settled() -> bool:
