@@ -64,6 +64,7 @@ Status Serving::Start() {
   WINNOW_RETURN_IF_ERROR(BringUpToDate(rows));
   WINNOW_RETURN_IF_ERROR(MakeTargets(rows));
   WINNOW_ASSIGN_OR_RETURN(server_, rpc::Server::Start(config_, *runtime_, metrics_, targets_));
+  if (metrics_http_) metrics_http_->ServeHealth([this] { return server_->HealthJson(); });
   return StartTargets();
 }
 
@@ -141,6 +142,7 @@ Status Serving::Stop() {
   phase.Ended("events delivered");
   std::for_each(targets_.rbegin(), targets_.rend(), [](const auto& target) { target.stop(); });
   phase.Ended("workers stopped");
+  if (metrics_http_) metrics_http_->ServeHealth(nullptr);
   if (server_) server_->Shutdown();
   peers_.reset();
   server_.reset();

@@ -1,7 +1,10 @@
 #include "services/platform/grpc/health.h"
 
 #include <exception>
+#include <utility>
 
+#include "services/platform/grpc/visible_error.h"
+#include "services/platform/json_reader.h"
 #include "services/platform/log.h"
 
 namespace winnow::rpc {
@@ -17,17 +20,24 @@ Status Check(const Probe& probe) {
   }
 }
 
+// A defect's text may be a driver's or an exception's: it goes to the log only.
+std::string ShownError(const Status& status) {
+  if (status.ok()) return "";
+  return IsDefect(status) ? "internal error: the log has its text" : Message(status);
+}
+
 }  // namespace
 
 Health::Health(grpc::HealthCheckServiceInterface& service, std::span<const Target> targets,
                std::chrono::milliseconds interval, Metrics& metrics)
     : service_(service) {
   for (const Target& target : targets) {
-    Watched watched{.service_name = target.service_name, .probes = target.probes, .up = {}};
+    Watched watched{.service_name = target.service_name, .probes = {}};
     for (const Probe& probe : target.probes) {
-      watched.up.push_back(&metrics.GetGauge("winnow_dependency_up",
-                                             "1 when the dependency answered its last probe.",
-                                             {{"target", target.name}, {"probe", probe.name}}));
+      Gauge& up =
+          metrics.GetGauge("winnow_dependency_up", "1 when the dependency answered its last probe.",
+                           {{"target", target.name}, {"probe", probe.name}});
+      watched.probes.push_back({.probe = probe, .up = &up, .last = OkStatus()});
     }
     watched_.push_back(std::move(watched));
   }
@@ -43,6 +53,7 @@ bool Health::AskAll() {
     Ask(watched);
     all = all && watched.serving;
   }
+  WriteJson();
   return all;
 }
 
@@ -70,23 +81,62 @@ bool Health::Pause(std::chrono::milliseconds time) {
 
 void Health::Ask(Watched& watched) {
   bool serving = true;
-  for (size_t i = 0; i < watched.probes.size(); ++i) {
-    const Status status = Check(watched.probes[i]);
-    watched.up[i]->Set(status.ok() ? 1 : 0);
-    if (!watched.probes[i].vital) continue;
-    if (!status.ok() && !starting_ && !watched.told) {
-      log::Warn("dependency is away", {{"service", watched.service_name},
-                                       {"probe", watched.probes[i].name},
-                                       {"error", Message(status)}});
-    }
-    serving = serving && status.ok();
+  for (WatchedProbe& each : watched.probes) {
+    each.last = Check(each.probe);
+    each.up->Set(each.last.ok() ? 1 : 0);
+    if (each.probe.vital) serving = serving && each.last.ok();
+    if (!starting_) LogChange(watched, each);
   }
-  if (watched.told && serving) log::Info("serving again", {{"service", watched.service_name}});
-  watched.told = !starting_ && !serving;
+  if (watched.logged_failure && serving) {
+    log::Info("serving again", {{"service", watched.service_name}});
+  }
+  watched.logged_failure = !starting_ && !serving;
   if (watched.known && watched.serving == serving) return;
   watched.known = true;
   watched.serving = serving;
   service_.SetServingStatus(watched.service_name, serving);
+}
+
+// A vital probe is logged once for each time that its service stops serving, by the probes that
+// failed then; any other once when it fails and once when it succeeds again.
+void Health::LogChange(const Watched& watched, WatchedProbe& each) const {
+  const bool failed = !each.last.ok();
+  const bool known = each.probe.vital ? watched.logged_failure : each.logged_failure;
+  if (failed && !known) {
+    log::Warn("dependency is away", {{"service", watched.service_name},
+                                     {"probe", each.probe.name},
+                                     {"vital", each.probe.vital},
+                                     {"error", Message(each.last)}});
+  } else if (!failed && each.logged_failure && !each.probe.vital) {
+    log::Info("dependency is back",
+              {{"service", watched.service_name}, {"probe", each.probe.name}});
+  }
+  each.logged_failure = failed;
+}
+
+void Health::WriteJson() {
+  std::string json = "{\"services\":[";
+  for (const Watched& watched : watched_) {
+    if (&watched != watched_.data()) json += ',';
+    json += "{\"service\":" + JsonQuoted(watched.service_name) +
+            ",\"serving\":" + (watched.serving ? "true" : "false") + ",\"probes\":[";
+    for (const WatchedProbe& each : watched.probes) {
+      if (&each != watched.probes.data()) json += ',';
+      json += "{\"name\":" + JsonQuoted(each.probe.name) +
+              ",\"ok\":" + (each.last.ok() ? "true" : "false") +
+              ",\"vital\":" + (each.probe.vital ? "true" : "false") +
+              ",\"error\":" + JsonQuoted(ShownError(each.last)) + '}';
+    }
+    json += "]}";
+  }
+  json += "]}\n";
+  const std::lock_guard lock(json_mutex_);
+  json_ = std::move(json);
+}
+
+std::string Health::ToJson() const {
+  const std::lock_guard lock(json_mutex_);
+  return json_;
 }
 
 void Health::Loop(std::chrono::milliseconds interval) {

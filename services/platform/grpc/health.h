@@ -33,16 +33,27 @@ class Health {
   // NOT_SERVING for all, for good.
   void EndServing();
 
+  // The last result of every probe, as JSON: for the health page (metrics_http.h). Does not wait
+  // for a probe that is running.
+  std::string ToJson() const;
+
  private:
+  struct WatchedProbe {
+    Probe probe;
+    Gauge* up = nullptr;
+    Status last;
+    bool logged_failure = false;
+  };
   struct Watched {
     std::string service_name;
-    std::vector<Probe> probes;
-    std::vector<Gauge*> up;
+    std::vector<WatchedProbe> probes;
     bool serving = false;
     bool known = false;
-    bool told = false;  // the log, that it cannot do its job
+    bool logged_failure = false;  // that it is NOT_SERVING
   };
   bool AskAll();
+  void LogChange(const Watched& watched, WatchedProbe& probe) const;
+  void WriteJson();
   bool Pause(std::chrono::milliseconds time);
   void EndStart();
   void Ask(Watched& watched);
@@ -52,6 +63,8 @@ class Health {
   std::mutex asking_;  // guards watched_
   std::vector<Watched> watched_;
   bool starting_ = true;  // guarded by asking_
+  mutable std::mutex json_mutex_;
+  std::string json_;  // guarded by json_mutex_
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ending_ = false;

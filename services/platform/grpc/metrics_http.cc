@@ -1,8 +1,9 @@
 #include "services/platform/grpc/metrics_http.h"
 
+#include <CivetServer.h>
 #include <netdb.h>
 #include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
+#include <prometheus/text_serializer.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -66,17 +67,70 @@ class Waker {
   std::thread thread_;
 };
 
+// Answers with `body`; whatever the client does meanwhile is its own matter.
+bool Answer(mg_connection* connection, const char* status, const char* type,
+            const std::string& body) {
+  mg_printf(connection,
+            "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+            "Cache-Control: no-store\r\n\r\n",
+            status, type, body.size());
+  mg_write(connection, body.data(), body.size());
+  return true;
+}
+
+class MetricsPage : public CivetHandler {
+ public:
+  explicit MetricsPage(std::shared_ptr<prometheus::Collectable> source)
+      : source_(std::move(source)) {}
+  bool handleGet(CivetServer*, mg_connection* connection) override {
+    return Answer(connection, "200 OK", "text/plain; version=0.0.4; charset=utf-8",
+                  prometheus::TextSerializer().Serialize(source_->Collect()));
+  }
+
+ private:
+  const std::shared_ptr<prometheus::Collectable> source_;
+};
+
+class HealthPage : public CivetHandler {
+ public:
+  void Set(std::function<std::string()> page) {
+    const std::lock_guard lock(mutex_);
+    page_ = std::move(page);
+  }
+  bool handleGet(CivetServer*, mg_connection* connection) override {
+    std::string json = "{\"services\":[]}\n";
+    bool known = false;
+    {
+      const std::lock_guard lock(mutex_);
+      known = page_ != nullptr;
+      if (known) json = page_();
+    }
+    return Answer(connection, known ? "200 OK" : "503 Service Unavailable", "application/json",
+                  json);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::function<std::string()> page_;
+};
+
 }  // namespace
 
 struct MetricsHttp::State {
-  State(std::vector<std::string> settings, std::shared_ptr<prometheus::Collectable> source)
-      : metrics(std::move(source)), exposer(std::move(settings)) {
-    exposer.RegisterCollectable(metrics);
+  State(const std::vector<std::string>& settings, std::shared_ptr<prometheus::Collectable> source)
+      : metrics(std::move(source)), server(settings) {
+    server.addHandler("/metrics$", metrics);
+    server.addHandler("/health$", health);
   }
 
-  std::shared_ptr<prometheus::Collectable> metrics;  // the exposer only holds a weak pointer
-  prometheus::Exposer exposer;
+  MetricsPage metrics;
+  HealthPage health;
+  CivetServer server;  // last: it calls the pages
 };
+
+void MetricsHttp::ServeHealth(std::function<std::string()> page) {
+  state_->health.Set(std::move(page));
+}
 
 MetricsHttp::MetricsHttp() = default;
 MetricsHttp::~MetricsHttp() {
@@ -102,7 +156,7 @@ StatusOr<std::unique_ptr<MetricsHttp>> MetricsHttp::Start(const std::string& lis
         std::vector<std::string>{"listening_ports", address.ToString(), "num_threads", "8",
                                  "request_timeout_ms", "3000"},
         metrics.Source());
-    address.port = http->state_->exposer.GetListeningPorts().at(0);
+    address.port = http->state_->server.getListeningPorts().at(0);
   } catch (const std::exception&) {  // only says that it failed
     return InvalidField("metrics.listen", BindError(address, "--metrics"));
   }

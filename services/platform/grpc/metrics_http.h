@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -8,7 +9,7 @@
 
 namespace winnow::rpc {
 
-// GET /metrics, for Prometheus.
+// GET /metrics, for Prometheus; GET /health, the state of every probe as JSON.
 class MetricsHttp {
  public:
   // `listen` is metrics.listen: HOST:PORT, loopback unless `insecure`; null for "off". Errors name
@@ -16,6 +17,9 @@ class MetricsHttp {
   static StatusOr<std::unique_ptr<MetricsHttp>> Start(const std::string& listen, bool insecure,
                                                       const Metrics& metrics);
   ~MetricsHttp();
+
+  // What GET /health answers from now on, by any thread; null: 503, as before the first call.
+  void ServeHealth(std::function<std::string()> page);
 
   // Where it listens, with the port that was chosen for port 0.
   const std::string& address() const { return address_; }

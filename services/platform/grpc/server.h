@@ -50,6 +50,9 @@ class Server {
     return health_->AwaitServing(deadline, stop);
   }
 
+  // What health knows, as JSON: for MetricsHttp.
+  std::string HealthJson() const { return health_->ToJson(); }
+
   // Health says NOT_SERVING, and callers get drain_delay to notice, unless `hurry` comes first.
   void AnnounceEnd(const std::stop_token& hurry = {});
   // From now on calls from outside are refused with UNAVAILABLE, streams and long polls end with
