@@ -19,7 +19,7 @@ cpp_format() {
     xargs -0 -r clang-format --dry-run -Werror
 }
 
-# lib.sh and cmake.sh are read where they are sourced.
+# Scripts that are sourced (lib.sh, cmake.sh, trial_machine.sh) are checked where they are sourced.
 shell_scripts() {
   find tools -name '*.sh' -executable -print0 | xargs -0 shellcheck -x x .ci/run
 }

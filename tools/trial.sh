@@ -4,10 +4,12 @@
 # debootstrap. Usage: tools/trial.sh root|user FOLDER [./x COMMAND...]
 #
 # The mirror, package-index settings and certificates are this machine's own. FOLDER/base is kept
-# for a next trial. CCACHE_DIR is lent to the trial where it is set.
+# for a next trial. The compiler cache in CCACHE_DIR is shared with the trial; where the trial's
+# user may not write to all of it, the trial gets a copy.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
+. tools/trial_machine.sh
 
 usage() { usage_error "usage: tools/trial.sh root|user FOLDER [./x COMMAND...]"; }
 
@@ -24,12 +26,13 @@ command -v debootstrap >/dev/null || die "a trial needs debootstrap: apt-get ins
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 base="$folder/base" root="$folder/$who"
+shared_cache="$CCACHE_DIR"
 
 make_base() {
   [ ! -e "$base/etc/debian_version" ] || return 0
   local mirror
-  mirror=$(sed -nE 's/^(URIs:|deb)[[:space:]]+(\[[^]]*\][[:space:]]+)?([^[:space:]]+).*/\3/p' \
-    /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1)
+  mirror=$(apt_mirror /etc/apt) || die "no Debian mirror found: neither /etc/apt/sources.list nor
+a file in /etc/apt/sources.list.d names a URI. debootstrap needs one; add a source there."
   debootstrap --variant=minbase bookworm "$base.part" "$mirror"
   mv "$base.part" "$base"
 }
@@ -57,20 +60,40 @@ inside() {
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mkdir -p "$root/ccache"
-    [ ! -d "$cache" ] || mount --bind "$cache" "$root/ccache"
+    [ -z "$cache" ] || mount --bind "$cache" "$root/ccache"
     exec chroot "$root" /usr/bin/env -i TERM=dumb CCACHE_DIR=/ccache CCACHE_UMASK=000 \
       ${GOPROXY:+"GOPROXY=$GOPROXY"} \
       PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
-    trial "$root" "$CCACHE_DIR" "$@" </dev/null
+    trial "$root" "$shared_cache" "$@" </dev/null
+}
+
+as_trial_user() {
+  local user="${home##*/}"
+  inside setpriv --reuid="$user" --regid="$user" --init-groups env HOME="$home" USER="$user" "$@"
 }
 
 # as_who <shell text>: by the trial's user, in the clone.
 as_who() {
-  local clone="$home/a clone" user=root
-  [ "$who" = root ] || user=someone
-  inside setpriv --reuid="$user" --regid="$user" --init-groups \
-    env HOME="$home" USER="$user" bash -c "cd '$clone' || exit
+  as_trial_user bash -c "cd '$home/a clone' || exit
       $1"
+}
+
+# share_cache: gives the trial's user a compiler cache that he can write to: CCACHE_DIR itself, or
+# a copy of it in the trial's root. As for ccache, "writable" means every folder of it.
+share_cache() {
+  local obstacle
+  [ -d "$shared_cache" ] || shared_cache=""
+  if [ -n "$shared_cache" ]; then
+    obstacle=$(as_trial_user bash -c "$(declare -f cache_obstacle); cache_obstacle /ccache")
+    [ -n "$obstacle" ] || return 0
+    say "trial: user '${home##*/}' cannot use ${obstacle/#\/ccache/$shared_cache} of the compiler
+cache: the trial gets a copy ($(du -sh "$shared_cache" | cut -f 1)); the original stays as it is.
+To share the original: chmod -R a+rwX '$shared_cache'"
+    cp -R "$shared_cache/." "$root/ccache/" ||
+      die "cannot copy the compiler cache '$shared_cache' to '$root/ccache'"
+    shared_cache=""
+  fi
+  inside chown -R "${home##*/}:" /ccache
 }
 
 prepare() {
@@ -85,9 +108,9 @@ prepare() {
     inside useradd --create-home --shell /bin/bash someone
     echo 'someone ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/someone"
   fi
+  share_cache
   git bundle create "$root/winnow.bundle" HEAD
-  inside setpriv --reuid="${home##*/}" --regid="${home##*/}" --init-groups \
-    git clone -q /winnow.bundle "$home/a clone"
+  as_trial_user git clone -q /winnow.bundle "$home/a clone"
 }
 
 # run_after_kill <field>: starts ./x run, kills the process of that field of .cache/run/server
