@@ -17,26 +17,29 @@ class Database:
 
     sockets: Path
     name: str
+    port: int = 5432
 
     @property
     def url(self) -> str:
-        return f"postgres://{USER}@/{self.name}?host={self.sockets}"
+        return f"postgres://{USER}@/{self.name}?host={self.sockets}&port={self.port}"
 
     def sibling(self, name: str) -> Database:
         """An empty database on the same PostgreSQL, as an administrator gives one."""
-        made = Database(self.sockets, name)
+        made = Database(self.sockets, name, self.port)
         made.create()
         return made
 
     def create(self) -> None:
-        Database(self.sockets, "postgres").run(f'CREATE DATABASE "{self.name}"')
+        Database(self.sockets, "postgres", self.port).run(f'CREATE DATABASE "{self.name}"')
 
     def drop(self) -> None:
-        Database(self.sockets, "postgres").run(f'DROP DATABASE "{self.name}" WITH (FORCE)')
+        Database(self.sockets, "postgres", self.port).run(
+            f'DROP DATABASE "{self.name}" WITH (FORCE)'
+        )
 
     def _psql(self) -> list[str]:
-        command = ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", str(self.sockets), "-U", USER]
-        return [*command, "-d", self.name, "-At"]
+        command = ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", str(self.sockets)]
+        return [*command, "-p", str(self.port), "-U", USER, "-d", self.name, "-At"]
 
     @contextlib.contextmanager
     def holding(self, statement: str) -> Iterator[None]:
