@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <future>
 #include <latch>
 #include <thread>
 
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
 #include "tests/support/eventually.h"
+#include "tests/support/gate.h"
 #include "tests/support/mute_postgres.h"
 #include "tests/support/postgres.h"
 
@@ -181,6 +183,26 @@ TEST_F(PostgresPool, TriesASerializationFailureThreeTimes) {
   EXPECT_EQ(failed.status().code(), StatusCode::kAborted);
   EXPECT_EQ(ReasonOf(failed.status()), Reason::kWriteConflict);
   EXPECT_EQ(runs, 3);
+}
+
+// As a process that hangs between two statements of a transaction.
+TEST_F(PostgresPool, AHangingTransactionLosesItsLocksToWhoWaits) {
+  ASSERT_TRUE(Execute(*pool_, "CREATE TABLE taken AS SELECT 0 AS value").ok());
+  test::Gate wakes;
+  std::latch locked(1);
+  auto hanging = std::async(std::launch::async, [&] {
+    return pool_->Write(In(seconds(60)), [&](Session& session) {
+      session.ExecuteText("UPDATE taken SET value = 10 * value + 1");
+      locked.count_down();
+      wakes.Wait();
+      return OkStatus();
+    });
+  });
+  locked.wait();
+  EXPECT_TRUE(Execute(*pool_, "UPDATE taken SET value = 10 * value + 2").ok());
+  wakes.Open();
+  EXPECT_EQ(hanging.get().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(*Ask(*pool_, "SELECT value FROM taken"), "2") << "it does not apply its own late";
 }
 
 TEST_F(PostgresPool, EndsAStatementThatOutlastsTheDeadline) {

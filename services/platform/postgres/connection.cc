@@ -21,12 +21,13 @@ constexpr std::chrono::seconds kLimitAgainAfter{1};
 // hours of year 1 would be read as of 1 BC, and the last of 9999 as of 10000. Poolers know these
 // two by themselves and give each server connection what its client last set.
 constexpr char kTimeSetup[] = "SET DateStyle = 'ISO'; SET TimeZone = 'UTC';";
+// A process that hangs in a transaction loses it, and with it the locks that others wait for.
+#define WINNOW_IDLE_LIMIT "idle_in_transaction_session_timeout = '10s';"
 constexpr char kSessionSetup[] =
     "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;"
     "SET bytea_output = 'hex'; SET array_nulls = on;"
     "SET standard_conforming_strings = on;"
-    "SET idle_in_transaction_session_timeout = '60s';"
-    "SET client_connection_check_interval = '5s'";
+    "SET " WINNOW_IDLE_LIMIT "SET client_connection_check_interval = '5s'";
 
 int64_t StepFor(Deadline deadline) {
   return StatementTimeout(deadline - std::chrono::steady_clock::now()).count();
@@ -87,7 +88,7 @@ std::string Connection::BeginSql(Deadline deadline, const std::string& settings)
   std::string sql = "BEGIN ISOLATION LEVEL READ COMMITTED;";
   if (transaction_pooling_) {
     sql += "SET LOCAL statement_timeout = " + std::to_string(StepFor(deadline)) + ";";
-    sql += "SET LOCAL idle_in_transaction_session_timeout = '60s';";
+    sql += "SET LOCAL " WINNOW_IDLE_LIMIT;
   }
   return sql + settings;
 }
