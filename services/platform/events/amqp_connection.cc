@@ -19,7 +19,9 @@ namespace winnow::events {
 namespace {
 
 constexpr amqp_channel_t kChannel = 1;
-constexpr int kHeartbeatSeconds = 30;
+// RabbitMQ closes a connection that has been silent for two to three of these, which is 8 to 12 s,
+// and delivers its unacknowledged messages to others. Also what a silent broker is given, doubled.
+constexpr int kHeartbeatSeconds = 4;
 constexpr int kMaxFrameBytes = 131'072;
 constexpr char kConsumerTag[] = "winnow";  // one consumer a channel
 constexpr char kSystemAuthorities[] = "/etc/ssl/certs/ca-certificates.crt";

@@ -22,6 +22,13 @@ constexpr milliseconds kHearTime{5};
 constexpr milliseconds kBurialTime{2'000};  // for the last dead letters of a stop
 constexpr milliseconds kLeastStopTime{200};
 
+// What a process that hangs withholds until the broker closes its connection. Two processes of
+// dedup drain 10,000 events over RabbitMQ in 1.6 s with 1,000 and with 500, in 2.1 s with 250.
+constexpr int kMaxPrefetch = 500;
+
+// Room for a batch being delivered and one that arrives meanwhile, as far as the limit goes.
+int Prefetch(int max_batch) { return std::min(2 * std::clamp(max_batch, 1, 30'000), kMaxPrefetch); }
+
 Status Connecting() {
   return Unavailable(Reason::kBrokerUnavailable, "not connected to the broker yet",
                      std::chrono::seconds(1));
@@ -60,8 +67,7 @@ AmqpSubscriber::AmqpSubscriber(AmqpAddress address, Consumer consumer, const Que
     : address_(std::move(address)),
       queue_name_(QueueName(consumer.service, consumer.event)),
       event_(consumer.event),
-      // One batch being delivered and one that arrives meanwhile.
-      prefetch_(2 * std::clamp(consumer.max_batch, 1, 30'000)),
+      prefetch_(Prefetch(consumer.max_batch)),
       reconnects_(metrics.GetCounter("winnow_broker_connects_total",
                                      "Attempts to connect to the broker.",
                                      {{"connection", consumer.service}})),
