@@ -22,6 +22,7 @@ struct ServeOptions {
   ConfigOptions config;
   std::string address_file;
   std::string postgres_versions_dir;
+  bool adopt_redis_keys = false;
 };
 
 constexpr const char* kFooter =
@@ -115,7 +116,7 @@ int RunServe(const ServeOptions& options, const Interrupt& interrupt) {
     log::SetLevel(*level);
   }
   const log::Background background;
-  Serving serving(*config, options.postgres_versions_dir);
+  Serving serving(*config, options.postgres_versions_dir, options.adopt_redis_keys);
   const Status status = Run(*config, options, interrupt, serving);
   if (!status.ok()) {
     // The error is the last line; nobody reads it where the log is not read.
@@ -137,6 +138,9 @@ void AddServeCommand(CLI::App& app, Command& chosen) {
   command->add_option("--postgres-versions-dir", options->postgres_versions_dir,
                       "where PostgreSQL is installed as <DIR>/<VERSION>/bin "
                       "(default /usr/lib/postgresql, then PATH)");
+  command->add_flag("--adopt-redis-keys", options->adopt_redis_keys,
+                    "at the start, take over keys of other programs in Redis that the projections "
+                    "of this server need; logs how many, then replaces what they hold");
   command->callback([options, &chosen] {
     chosen = [options](const Interrupt& interrupt) { return RunServe(*options, interrupt); };
   });

@@ -38,8 +38,11 @@ class Phase {
 
 }  // namespace
 
-Serving::Serving(config::v1::Config config, std::string postgres_versions_dir)
-    : config_(std::move(config)), postgres_versions_dir_(std::move(postgres_versions_dir)) {
+Serving::Serving(config::v1::Config config, std::string postgres_versions_dir,
+                 bool adopt_redis_keys)
+    : config_(std::move(config)),
+      postgres_versions_dir_(std::move(postgres_versions_dir)),
+      adopt_redis_keys_(adopt_redis_keys) {
   log::CountDroppedIn(
       &metrics_.GetCounter("winnow_log_lines_dropped_total",
                            "Log lines that were dropped because standard error was not read."));
@@ -101,7 +104,8 @@ Status Serving::MakeTargets(const std::vector<TargetRow>& rows) {
                              .writes = store_->writes(),
                              .logs = store_->logs(),
                              .transport = *transport_,
-                             .redis = redis_.get()});
+                             .redis = redis_.get(),
+                             .adopt_redis_keys = adopt_redis_keys_});
   for (const TargetRow& row : rows) {
     if (start_called_off_.stop_requested()) return CalledOff();
     targets_.push_back(row.make(*platform_));

@@ -22,7 +22,8 @@ namespace winnow::app {
 // phases in order and Stop() undoes them in the order that loses nothing (ARCHITECTURE.md).
 class Serving {
  public:
-  Serving(config::v1::Config config, std::string postgres_versions_dir);
+  Serving(config::v1::Config config, std::string postgres_versions_dir,
+          bool adopt_redis_keys = false);
   ~Serving();
 
   // The error says which setting or dependency it is. Stop() is to be called in either case.
@@ -49,6 +50,7 @@ class Serving {
 
   const config::v1::Config config_;
   const std::string postgres_versions_dir_;
+  const bool adopt_redis_keys_;
   std::stop_source start_called_off_;
   std::stop_source hurried_;
   const SystemClock clock_;

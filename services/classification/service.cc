@@ -138,8 +138,10 @@ struct State {
         watches(std::chrono::milliseconds(200)),
         projection(platform.redis == nullptr
                        ? nullptr
-                       : std::make_unique<Projection>(store, *platform.redis, platform.clock,
-                                                      platform.metrics)),
+                       : std::make_unique<Projection>(
+                             store, *platform.redis, platform.clock,
+                             ProjectionOptions{.adopt = platform.adopt_redis_keys},
+                             platform.metrics)),
         llm_status(MakeLlm(platform)),
         worker(store, policies, metrics, WorkerOptions(platform)),
         handlers(store, policies, watches, metrics, HandlerOptions()),
@@ -211,6 +213,10 @@ rpc::Target MakeClassificationTarget(Platform& platform) {
   target.service_name = v1::ClassificationService::service_full_name();
   target.grpc_service = &state->service;
   target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
+  if (state->projection != nullptr) {
+    target.probes.push_back(
+        {"redis_keys", [state = state.get()] { return state->projection->CheckKeys(); }, false});
+  }
   target.start = [state = state.get()](rpc::Peers&) {
     WINNOW_RETURN_IF_ERROR(state->llm_status);
     state->watches.Start();

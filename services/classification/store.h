@@ -187,6 +187,10 @@ class Store {
   };
   // Videos whose projection is behind, at most `limit`.
   StatusOr<std::vector<Unprojected>> UnprojectedVideos(Deadline deadline, int limit);
+  // Videos that have a projection, by number after `after`, at most `limit`; those whose
+  // projection is behind only `with_behind`.
+  StatusOr<std::vector<Unprojected>> ProjectedVideos(Deadline deadline, int64_t after, int limit,
+                                                     bool with_behind);
   Status SetProjected(Deadline deadline, const Unprojected& video);
   // All that have a projection get it anew.
   Status ForgetProjections(Deadline deadline);

@@ -83,6 +83,11 @@ constexpr pg::Statement kUnprojected{
     "classification.unprojected_videos",
     "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
     "WHERE revision <> projected ORDER BY number LIMIT $1"};
+constexpr pg::Statement kProjectedVideos{
+    "classification.projected_videos",
+    "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
+    "WHERE number > $1 AND revision > 0 AND ($3 OR revision = projected) ORDER BY number "
+    "LIMIT $2"};
 constexpr pg::Statement kSetProjected{
     "classification.set_projected",
     "UPDATE classification.videos SET projected = $2 WHERE number = $1"};
@@ -102,6 +107,17 @@ constexpr pg::Statement kDropAudit{
     "DELETE FROM classification.audit_entries WHERE namespace = $1 AND video_id = $2"};
 constexpr pg::Statement kDropVerdicts{"classification.drop_video",
                                       "DELETE FROM classification.videos WHERE number = $1"};
+
+std::vector<Store::Unprojected> ToUnprojected(const pqxx::result& rows) {
+  std::vector<Store::Unprojected> videos;
+  for (const pqxx::row& row : rows) {
+    videos.push_back({{row[0].as<std::string>(), row[1].as<std::string>()},
+                      row[2].as<int64_t>(),
+                      row[3].as<int64_t>(),
+                      pg::ToTime(row[4])});
+  }
+  return videos;
+}
 
 }  // namespace
 
@@ -222,14 +238,14 @@ StatusOr<int64_t> Store::DeleteVideo(Deadline deadline, const VideoKey& key,
 
 StatusOr<std::vector<Store::Unprojected>> Store::UnprojectedVideos(Deadline deadline, int limit) {
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Unprojected>> {
-    std::vector<Unprojected> videos;
-    for (const pqxx::row& row : session.Execute(kUnprojected, limit)) {
-      videos.push_back({{row[0].as<std::string>(), row[1].as<std::string>()},
-                        row[2].as<int64_t>(),
-                        row[3].as<int64_t>(),
-                        pg::ToTime(row[4])});
-    }
-    return videos;
+    return ToUnprojected(session.Execute(kUnprojected, limit));
+  });
+}
+
+StatusOr<std::vector<Store::Unprojected>> Store::ProjectedVideos(Deadline deadline, int64_t after,
+                                                                 int limit, bool with_behind) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Unprojected>> {
+    return ToUnprojected(session.Execute(kProjectedVideos, after, limit, with_behind));
   });
 }
 

@@ -11,22 +11,46 @@ namespace {
 constexpr int kVideos = 100;
 constexpr int kChunk = 1000;
 constexpr std::chrono::seconds kTime(20);
-constexpr std::chrono::seconds kPoll(1);
 constexpr const char* kStageMillis = "600000";  // what a dead projector staged ends by itself
 constexpr const char* kMarker = "winnow:classification:projected";
 
 Deadline Soon() { return std::chrono::steady_clock::now() + kTime; }
 
-// KEYS: live verdicts, filtered, counts, then the staged three. ARGV: revision, time to live in
-// ms. An older revision than the live one is dropped. A staged key that is absent was empty.
+constexpr const char* kRemedy =
+    "Give the keys to Winnow with `winnow serve --adopt-redis-keys`, which replaces what they "
+    "hold, or set redis.url to another Redis or database.";
+
+// Own keys: live filtered, counts, then staged verdicts, filtered, counts. Own argument: revision.
+// An older revision than the live one is dropped. A staged key that is absent was empty.
 const redis::Script& Swap() {
-  static const redis::Script kScript(
-      "local live = tonumber(redis.call('HGET', KEYS[3], 'revision') or '-1') "
-      "if live > tonumber(ARGV[1]) then redis.call('DEL', KEYS[4], KEYS[5], KEYS[6]) return 0 end "
-      "for i = 1, 3 do "
-      "if redis.call('EXISTS', KEYS[i + 3]) == 1 then redis.call('RENAME', KEYS[i + 3], KEYS[i]) "
-      "redis.call('PEXPIRE', KEYS[i], ARGV[2]) else redis.call('DEL', KEYS[i]) end end "
-      "return 1");
+  static const redis::Script kScript = redis::OwnershipScript(R"(
+local live = {K, KEYS[EXTRA_KEYS], KEYS[EXTRA_KEYS + 1]}
+local staged = {KEYS[EXTRA_KEYS + 2], KEYS[EXTRA_KEYS + 3], KEYS[EXTRA_KEYS + 4]}
+local may_write = owned()
+if not may_write or
+    tonumber(redis.call('HGET', live[3], 'revision') or '-1') > tonumber(ARGV[EXTRA]) then
+  redis.call('DEL', unpack(staged))
+  return may_write and 0 or refuse()
+end
+for i = 1, 3 do
+  if redis.call('EXISTS', staged[i]) == 1 then
+    redis.call('RENAME', staged[i], live[i])
+    redis.call('PEXPIRE', live[i], ARGV[3])
+  else
+    redis.call('DEL', live[i])
+  end
+end
+own()
+return 1
+)");
+  return kScript;
+}
+
+// Own keys: filtered, counts.
+const redis::Script& RemoveVideo() {
+  static const redis::Script kScript = redis::OwnershipScript(
+      "if not owned() then return refuse() end "
+      "return redis.call('DEL', K, O, KEYS[EXTRA_KEYS], KEYS[EXTRA_KEYS + 1])");
   return kScript;
 }
 
@@ -44,6 +68,11 @@ Status CheckAll(const StatusOr<std::vector<redis::Reply>>& replies) {
   return OkStatus();
 }
 
+Counter& Projections(Metrics& metrics, const char* outcome) {
+  return metrics.GetCounter("winnow_classification_projections_total", "Videos written to Redis.",
+                            {{"outcome", outcome}});
+}
+
 }  // namespace
 
 ProjectionKeys::ProjectionKeys(const VideoKey& video, const std::string& stage) {
@@ -57,14 +86,28 @@ ProjectionKeys::ProjectionKeys(const VideoKey& video, const std::string& stage) 
   next_counts = next + ":counts";
 }
 
-Projection::Projection(Store& store, redis::Client& redis, const Clock& clock, Metrics& metrics)
+redis::PublishedKey PublishedVerdicts(const ProjectionKeys& keys, std::chrono::milliseconds ttl) {
+  return {keys.verdicts, "hash", ttl, keys.counts, "revision"};
+}
+
+Projection::Projection(Store& store, redis::Client& redis, const Clock& clock,
+                       ProjectionOptions options, Metrics& metrics)
     : store_(store),
       redis_(redis),
       clock_(clock),
-      projected_(metrics.GetCounter("winnow_classification_projections_total",
-                                    "Videos written to Redis.", {{"outcome", "written"}})),
-      failed_(metrics.GetCounter("winnow_classification_projections_total",
-                                 "Videos written to Redis.", {{"outcome", "failed"}})) {}
+      options_(options),
+      projected_(Projections(metrics, "written")),
+      failed_(Projections(metrics, "failed")),
+      foreign_results_(Projections(metrics, "foreign")),
+      lost_(metrics.GetCounter("winnow_classification_projection_lost_total",
+                               "Videos written to Redis again because a part of theirs was gone.")),
+      audit_seconds_(metrics.GetGauge(
+          "winnow_classification_projection_audit_seconds",
+          "How long the last complete check of the videos in Redis took: what was deleted there is "
+          "written again within about this time.")),
+      audit_videos_(metrics.GetGauge("winnow_classification_projection_audit_videos",
+                                     "Videos that the last complete check of Redis looked at.")),
+      foreign_("classification", "videos", kRemedy, metrics) {}
 
 void Projection::Start() {
   thread_ = std::thread([this] { Loop(); });
@@ -90,16 +133,25 @@ void Projection::Wake() {
 void Projection::Loop() {
   bool told = false;
   for (;;) {
-    const Status done = ProjectAll();
+    const Status done = Look();
     if (!done.ok() && !told) {
       log::Warn("classification: Redis is behind", {{"error", done.ToString()}});
     }
     told = !done.ok();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPoll, [this] { return stopping_ || woken_; });
+    changed_.wait_for(lock, options_.poll, [this] { return stopping_ || woken_; });
     woken_ = false;
     if (stopping_) return;
   }
+}
+
+Status Projection::Look() {
+  if (options_.adopt && !adopted_) WINNOW_RETURN_IF_ERROR(AdoptKeys());
+  WINNOW_RETURN_IF_ERROR(ProjectAll());
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_audit_) return OkStatus();  // woken early
+  next_audit_ = now + options_.poll;
+  return Audit();
 }
 
 // Without the marker Redis lost what it had, or never had it.
@@ -158,8 +210,31 @@ Status Projection::Stage(const Store::Unprojected& video, const ProjectionKeys& 
   return OkStatus();
 }
 
+StatusOr<bool> Projection::MayWrite(const Store::Unprojected& video, const ProjectionKeys& keys) {
+  const redis::PublishedKey key = PublishedVerdicts(keys);
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> foreign,
+                          redis::FindForeign(redis_, Soon(), std::span(&key, 1)));
+  const std::string part = PartOf(video.key);
+  if (foreign.empty()) {
+    foreign_.Clear(part);
+    return true;
+  }
+  foreign_.Report(part, foreign);
+  audit_foreign_.insert(part);
+  foreign_results_.Increment();
+  return false;
+}
+
 Status Projection::Project(const Store::Unprojected& video) {
   const ProjectionKeys keys(video.key, NewUuidV7(clock_.Now()));
+  WINNOW_ASSIGN_OR_RETURN(const bool may_write, MayWrite(video, keys));
+  if (may_write) WINNOW_RETURN_IF_ERROR(WriteStaged(video, keys));
+  // What changed while it was staged raised the revision, and comes again. A video that was not
+  // written because of another program's key is tried again by each audit.
+  return store_.SetProjected(Soon(), video);
+}
+
+Status Projection::WriteStaged(const Store::Unprojected& video, const ProjectionKeys& keys) {
   StatusCounts counts{};
   std::string model;
   WINNOW_RETURN_IF_ERROR(Stage(video, keys, counts, model));
@@ -175,24 +250,23 @@ Status Projection::Project(const Store::Unprojected& video) {
                       "revision", std::to_string(video.revision)});
   commands.push_back(Expire(keys.next_counts));
   WINNOW_RETURN_IF_ERROR(CheckAll(redis_.Pipeline(Soon(), commands)));
-  const std::string names[] = {keys.verdicts, keys.filtered,      keys.counts,
-                               keys.next,     keys.next_filtered, keys.next_counts};
-  const auto left = std::max<int64_t>(
-      1, std::chrono::duration_cast<std::chrono::milliseconds>(video.expire_time - clock_.Now())
-             .count());
-  const std::string arguments[] = {std::to_string(video.revision), std::to_string(left)};
-  WINNOW_ASSIGN_OR_RETURN(const redis::Reply swapped,
-                          redis_.Eval(Soon(), Swap(), names, arguments));
-  WINNOW_RETURN_IF_ERROR(swapped.ToStatus());
-  // What changed while it was staged raised the revision, and comes again.
-  return store_.SetProjected(Soon(), video);
+  const auto left = std::max(
+      std::chrono::milliseconds(1),
+      std::chrono::duration_cast<std::chrono::milliseconds>(video.expire_time - clock_.Now()));
+  const redis::ScriptCall swap =
+      redis::CallOn(PublishedVerdicts(keys, left),
+                    {keys.filtered, keys.counts, keys.next, keys.next_filtered, keys.next_counts},
+                    {std::to_string(video.revision)});
+  WINNOW_ASSIGN_OR_RETURN(const int64_t swapped, redis::EvalOn(redis_, Soon(), Swap(), swap));
+  if (swapped == redis::kForeign) foreign_.Report(PartOf(video.key), {keys.verdicts});
+  return OkStatus();
 }
 
 Status Projection::Remove(const VideoKey& video) {
   const ProjectionKeys keys(video, "");
-  WINNOW_ASSIGN_OR_RETURN(const redis::Reply removed,
-                          redis_.Run(Soon(), {"DEL", keys.verdicts, keys.filtered, keys.counts}));
-  return removed.ToStatus();
+  const redis::ScriptCall remove =
+      redis::CallOn(PublishedVerdicts(keys), {keys.filtered, keys.counts});
+  return redis::EvalOn(redis_, Soon(), RemoveVideo(), remove).status();
 }
 
 StatusOr<std::string> Projection::Read(Deadline deadline, const std::string& key) {

@@ -252,8 +252,10 @@ struct State {
   Handlers::Parts PartsOf(Platform& platform, const Settings& settings) {
     if (platform.redis != nullptr) {
       projections.emplace(platform.reads, platform.writes);
-      projector.emplace(store, *projections, *platform.redis, platform.clock,
-                        ProjectorOptions{.stale_after = settings.stale_after}, platform.metrics);
+      projector.emplace(
+          store, *projections, *platform.redis, platform.clock,
+          ProjectorOptions{.adopt = platform.adopt_redis_keys, .stale_after = settings.stale_after},
+          platform.metrics);
     }
     return {store,
             tree,
@@ -293,12 +295,14 @@ struct State {
 
 // While the store is away, what memory holds is still served: taking the process out would take
 // that away too.
-std::vector<rpc::Probe> Probes(Platform& platform, const FeedMemory& memory) {
+std::vector<rpc::Probe> Probes(Platform& platform, const FeedMemory& memory,
+                               const std::optional<Projector>& projector) {
   const auto postgres = [&platform] { return platform.writes.Check(); };
   const auto feeds = [postgres, &memory] { return memory.empty() ? postgres() : OkStatus(); };
   std::vector<rpc::Probe> probes = {{"postgres", postgres, /*vital=*/false}, {"feeds", feeds}};
   if (platform.redis != nullptr) {
     probes.push_back({"redis", [&redis = *platform.redis] { return redis.Check(); }, false});
+    probes.push_back({"redis_keys", [&projector] { return projector->CheckKeys(); }, false});
   }
   return probes;
 }
@@ -318,7 +322,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.name = "newsfeed";
   target.service_name = v1::NewsFeedService::service_full_name();
   target.grpc_service = &state->service;
-  target.probes = Probes(platform, state->memory);
+  target.probes = Probes(platform, state->memory, state->projector);
   target.start = [&state = *state, rules_status](rpc::Peers& peers) -> Status {
     WINNOW_RETURN_IF_ERROR(rules_status);
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));

@@ -1,5 +1,8 @@
 #include "services/newsfeed/store_projection.h"
 
+#include <algorithm>
+
+#include "services/newsfeed/store_log.h"
 #include "services/newsfeed/store_rows.h"
 
 namespace winnow::newsfeed {
@@ -28,6 +31,13 @@ constexpr pg::Statement kNote{
 constexpr pg::Statement kFind{
     "newsfeed.find_projection",
     "SELECT position, epoch, checksum, projected_at FROM newsfeed.projections WHERE feed = $1"};
+
+constexpr pg::Statement kDeletions{
+    "newsfeed.read_deletions",
+    "SELECT DISTINCT l.id FROM (SELECT l.id FROM newsfeed.feed_log l "
+    "WHERE l.seq > $1 AND l.seq <= $2 AND l.change = 3 AND l.namespace = $3 LIMIT $4) l "
+    "CROSS JOIN LATERAL (SELECT FROM newsfeed.news_articles a "
+    "WHERE a.namespace = $3 AND a.id = l.id AND a.is_deleted LIMIT 1) a"};
 
 }  // namespace
 
@@ -65,6 +75,23 @@ StatusOr<std::optional<ProjectedFeed>> ProjectionStore::Find(Deadline deadline,
     if (rows.empty()) return std::optional<ProjectedFeed>();
     return std::optional(ProjectedFeed{rows[0][0].as<int64_t>(), rows[0][1].as<std::string>(),
                                        FromUuid(rows[0][2]), pg::ToTime(rows[0][3])});
+  });
+}
+
+StatusOr<Deletions> ProjectionStore::ReadDeletions(Deadline deadline, const std::string& ns,
+                                                   std::optional<int64_t> after, int64_t limit) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Deletions> {
+    WINNOW_ASSIGN_OR_RETURN(pg::Head head, pg::ReadHead(session, FeedsStream()));
+    Deletions deletions;
+    deletions.head = head.head;
+    deletions.epoch = std::move(head.epoch);
+    deletions.until = head.head;
+    if (!after || *after >= head.head) return deletions;
+    deletions.until = std::min(head.head, *after + limit);
+    for (const pqxx::row& row : session.Execute(kDeletions, *after, deletions.until, ns, limit)) {
+      deletions.ids.push_back(row[0].as<std::string>());
+    }
+    return deletions;
   });
 }
 

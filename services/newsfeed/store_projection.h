@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "services/newsfeed/feed_status.h"
 #include "services/platform/clock.h"
@@ -11,6 +12,14 @@
 
 // What the store keeps of the projection: who may write it, and what was written.
 namespace winnow::newsfeed {
+
+// Articles whose deletion stands in the log up to a position, and which are still deleted.
+struct Deletions {
+  std::vector<std::string> ids;
+  int64_t until = 0;
+  int64_t head = 0;
+  std::string epoch;
+};
 
 class ProjectionStore {
  public:
@@ -26,6 +35,11 @@ class ProjectionStore {
   StatusOr<bool> Note(Deadline deadline, const std::string& feed, const ProjectedFeed& projected,
                       int64_t fence);
   StatusOr<std::optional<ProjectedFeed>> Find(Deadline deadline, const std::string& feed);
+
+  // Of a namespace, after the position `after`, from at most `limit` positions of the log. Nothing
+  // for `after`: none, and the log's head as `until`.
+  StatusOr<Deletions> ReadDeletions(Deadline deadline, const std::string& ns,
+                                    std::optional<int64_t> after, int64_t limit);
 
  private:
   pg::Pool& reads_;

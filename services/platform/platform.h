@@ -21,6 +21,8 @@ struct Platform {
   pg::Pool& logs;  // for LogTransactions only, so that lock waiters never hold up reads or writes
   events::Transport& transport;
   redis::Client* redis = nullptr;  // null: there is none
+  // An operator gives keys of other programs in Redis to the projections (redis/ownership.h).
+  bool adopt_redis_keys = false;
 };
 
 }  // namespace winnow

@@ -106,6 +106,12 @@ class Service final : public v1::PollingRegistryService::CallbackService {
   Handlers& handlers_;
 };
 
+View::Options ViewOptions(const Platform& platform) {
+  View::Options options;
+  options.adopt = platform.adopt_redis_keys;
+  return options;
+}
+
 struct State {
   explicit State(Platform& platform)
       : metrics(platform.metrics),
@@ -114,9 +120,10 @@ struct State {
                              std::span<const StaleJob> stale) { handlers.TellStale(kind, stale); }),
         watch(store),
         sequencer(platform.logs, EventSequence()),
-        view(platform.redis == nullptr ? nullptr
-                                       : std::make_unique<View>(store, *platform.redis,
-                                                                platform.metrics, View::Options())),
+        view(platform.redis == nullptr
+                 ? nullptr
+                 : std::make_unique<View>(store, *platform.redis, platform.metrics,
+                                          ViewOptions(platform))),
         worker(store, metrics,
                {.swept =
                     [this, &platform] {
@@ -167,6 +174,10 @@ rpc::Target MakePollingTarget(Platform& platform) {
   target.service_name = v1::PollingRegistryService::service_full_name();
   target.grpc_service = &state->service;
   target.probes = {{"postgres", [&platform] { return platform.writes.Check(); }}};
+  if (state->view != nullptr) {
+    target.probes.push_back(
+        {"redis_keys", [state = state.get()] { return state->view->CheckKeys(); }, false});
+  }
   target.start = [state = state.get()](rpc::Peers&) {
     state->Start();
     return OkStatus();

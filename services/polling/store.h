@@ -83,6 +83,11 @@ class Store {
   StatusOr<std::vector<PlacedEvent>> ReadHistory(Deadline deadline, int64_t after, int64_t until,
                                                  int count);
   StatusOr<std::vector<ViewOfKind>> ListViews(Deadline deadline);
+  // How many of the ids are of jobs of the kind, in whatever state. They are distinct.
+  StatusOr<int64_t> CountKnown(Deadline deadline, const std::string& kind,
+                               std::span<const std::string> ids);
+  // Whether the view shows a job of the kind in the state.
+  StatusOr<bool> ShowsState(Deadline deadline, const std::string& kind, const std::string& state);
   // Keys of views that older policies had and no policy has now.
   StatusOr<std::vector<std::string>> ListRetiredKeys(Deadline deadline);
   // Those of the ids that are in flight, by id; likewise a page of them all.

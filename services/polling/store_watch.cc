@@ -29,6 +29,13 @@ constexpr pg::Statement kListRetired{
     "EXCEPT SELECT p.view_prefix || s.state FROM polling.kinds k "
     "JOIN polling.policies p ON p.kind = k.kind AND p.version = k.version "
     "CROSS JOIN unnest(p.states) AS s(state)"};
+constexpr pg::Statement kCountKnown{
+    "polling.count_known",
+    "SELECT count(*) FROM unnest($2::text[]) AS u(id) CROSS JOIN LATERAL "
+    "(SELECT FROM polling.jobs x WHERE x.kind = $1 AND x.id = u.id LIMIT 1) j"};
+constexpr pg::Statement kShowsState{
+    "polling.shows_state",
+    "SELECT EXISTS (SELECT FROM polling.jobs WHERE kind = $1 AND state = $2 AND phase <= 2)"};
 constexpr pg::Statement kReadShown{
     "polling.read_shown",
     "SELECT j.id, j.state, j.state_time FROM unnest($2::text[]) AS u(id) CROSS JOIN LATERAL "
@@ -77,6 +84,22 @@ StatusOr<std::vector<ViewOfKind>> Store::ListViews(Deadline deadline) {
       views.push_back({row[0].as<std::string>(), row[1].as<std::string>(), pg::ToTexts(row[2])});
     }
     return views;
+  });
+}
+
+StatusOr<int64_t> Store::CountKnown(Deadline deadline, const std::string& kind,
+                                    std::span<const std::string> ids) {
+  pg::Array array;
+  for (const std::string& id : ids) array.Add(id);
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
+    return session.Execute(kCountKnown, kind, array)[0][0].as<int64_t>();
+  });
+}
+
+StatusOr<bool> Store::ShowsState(Deadline deadline, const std::string& kind,
+                                 const std::string& state) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<bool> {
+    return session.Execute(kShowsState, kind, state)[0][0].as<bool>();
   });
 }
 

@@ -20,21 +20,51 @@ constexpr const char* kMarker = "winnow:polling:view";
 constexpr const char* kBuilding = "building ";
 // From what was read to what was reached: not where Redis lost it meanwhile, nor over another
 // process's word.
+constexpr const char* kRemedy =
+    "Import the jobs with `winnow jobs import-redis`, then give the keys to Winnow with "
+    "`winnow serve --adopt-redis-keys`, which replaces what they hold; or set redis.url to another "
+    "Redis or database.";
 constexpr const char* kMoveMarker =
     "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
     "redis.call('SET', KEYS[1], ARGV[2]) return 1";
 
 Deadline Soon() { return steady_clock::now() + kStepTime; }
 
-Status CheckAll(const StatusOr<std::vector<redis::Reply>>& replies) {
-  WINNOW_RETURN_IF_ERROR(replies.status());
-  for (const redis::Reply& reply : *replies) WINNOW_RETURN_IF_ERROR(reply.ToStatus());
-  return OkStatus();
+// Own arguments: a number of pairs, as many pairs of score and member, then members to remove.
+const redis::Script& ApplyScript() {
+  static const redis::Script kScript = redis::OwnershipScript(R"(
+if not owned() then return refuse() end
+make_room()
+local removed_from = EXTRA + 1 + 2 * tonumber(ARGV[EXTRA])
+for i = EXTRA + 1, removed_from - 1, 2 do redis.call('ZADD', K, ARGV[i], ARGV[i + 1]) end
+for i = removed_from, #ARGV do redis.call('ZREM', K, ARGV[i]) end
+own()
+return 1
+)");
+  return kScript;
 }
 
 const redis::Script& MoveMarkerScript() {
   static const redis::Script script{kMoveMarker};
   return script;
+}
+
+redis::ScriptCall CallWith(const redis::PublishedKey& key, std::vector<std::string> arguments) {
+  return redis::CallOn(key, {}, std::move(arguments));
+}
+
+// Arguments of the script that add the jobs, by state.
+std::map<std::string, std::vector<std::string>> AddsByState(
+    const std::map<std::string, ShownJob>& jobs) {
+  std::map<std::string, std::vector<std::string>> adds;
+  for (const auto& [id, job] : jobs) {
+    std::vector<std::string>& add = adds[job.state];
+    if (add.empty()) add.emplace_back();  // the number of pairs
+    add.push_back(std::to_string(job.entered_ms));
+    add.push_back(id);
+  }
+  for (auto& [state, add] : adds) add.front() = std::to_string((add.size() - 1) / 2);
+  return adds;
 }
 
 std::string MarkerOf(int64_t position, const std::string& epoch) {
@@ -62,7 +92,8 @@ View::View(Store& store, redis::Client& redis, Metrics& metrics, Options options
       rebuilds_(metrics.GetCounter("winnow_polling_view_rebuilds_total",
                                    "Times that the view was written anew.")),
       repaired_(metrics.GetCounter("winnow_polling_view_repaired_total",
-                                   "Jobs that a comparison mended.")) {}
+                                   "Jobs that a comparison mended.")),
+      foreign_("polling", "kinds", kRemedy, metrics) {}
 
 void View::Start() {
   thread_ = std::thread([this] { Loop(); });
@@ -109,7 +140,12 @@ Status View::Look() {
   WINNOW_ASSIGN_OR_RETURN(const auto marker, reply.MaybeText());
   WINNOW_ASSIGN_OR_RETURN(const HistoryHead head, store_.ReadHead(Soon()));
   const auto position = marker ? PositionOf(*marker, head) : std::nullopt;
-  return position ? Follow(*position, head) : Rebuild(marker.value_or(""), head);
+  WINNOW_RETURN_IF_ERROR(ClaimLegacyKeys(position || (marker && marker->starts_with(kBuilding))));
+  if (options_.adopt && !adopted_) WINNOW_RETURN_IF_ERROR(AdoptKeys());
+  WINNOW_ASSIGN_OR_RETURN(const Views views, WritableViews());
+  WINNOW_RETURN_IF_ERROR(position ? Follow(*position, head, views)
+                                  : Rebuild(marker.value_or(""), head, views));
+  return RestoreLost(views);
 }
 
 StatusOr<bool> View::MoveMarker(const std::string& from, const std::string& to) {
@@ -121,9 +157,7 @@ StatusOr<bool> View::MoveMarker(const std::string& from, const std::string& to) 
   return moved == 1;
 }
 
-Status View::Follow(int64_t position, const HistoryHead& head) {
-  if (position == head.position) return OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<ViewOfKind> views, store_.ListViews(Soon()));
+Status View::Follow(int64_t position, const HistoryHead& head, const Views& views) {
   while (position < head.position) {
     WINNOW_ASSIGN_OR_RETURN(const std::vector<PlacedEvent> events,
                             store_.ReadHistory(Soon(), position, head.position, kPage));
@@ -162,26 +196,34 @@ Status View::Project(const ViewOfKind& view, Ids ids) {
 
 Status View::Write(const ViewOfKind& view, std::span<const std::string> ids,
                    const std::map<std::string, ShownJob>& shown) {
-  std::vector<redis::Command> commands;
+  std::vector<redis::ScriptCall> calls;
   // First where it is, then where it is not: a reader never misses it.
-  for (const std::string& id : ids) {
-    const auto job = shown.find(id);
-    if (job == shown.end()) continue;
-    commands.push_back(
-        {"ZADD", view.prefix + job->second.state, std::to_string(job->second.entered_ms), id});
+  for (const auto& [state, add] : AddsByState(shown)) {
+    calls.push_back(CallWith(ViewKey(view, state), add));
   }
   for (const std::string& state : view.states) {
-    redis::Command remove = {"ZREM", view.prefix + state};
+    std::vector<std::string> remove = {"0"};
     for (const std::string& id : ids) {
       const auto job = shown.find(id);
       if (job == shown.end() || job->second.state != state) remove.push_back(id);
     }
-    if (remove.size() > 2) commands.push_back(std::move(remove));
+    if (remove.size() > 1) calls.push_back(CallWith(ViewKey(view, state), std::move(remove)));
   }
-  return commands.empty() ? OkStatus() : CheckAll(redis_.Pipeline(Soon(), commands));
+  return Apply(view, calls);
 }
 
-Status View::Rebuild(const std::string& marker, const HistoryHead& head) {
+Status View::Apply(const ViewOfKind& view, std::span<const redis::ScriptCall> calls) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<int64_t> results,
+                          redis::EvalAll(redis_, Soon(), ApplyScript(), calls));
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i] != redis::kForeign) continue;
+    foreign_.Report(view.kind, {calls[i].keys.front()});
+    stopped_.insert(view.kind);
+  }
+  return OkStatus();
+}
+
+Status View::Rebuild(const std::string& marker, const HistoryHead& head, const Views& views) {
   // One that another process began is helped along: the first who is through says so.
   std::string building = marker;
   if (!marker.starts_with(kBuilding)) {
@@ -189,15 +231,16 @@ Status View::Rebuild(const std::string& marker, const HistoryHead& head) {
     WINNOW_ASSIGN_OR_RETURN(const redis::Reply set, redis_.Run(Soon(), {"SET", kMarker, building}));
     WINNOW_RETURN_IF_ERROR(set.ToStatus());
   }
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<ViewOfKind> views, store_.ListViews(Soon()));
-  for (const ViewOfKind& view : views) {
-    WINNOW_RETURN_IF_ERROR(RebuildKind(view));
-    WINNOW_ASSIGN_OR_RETURN(const Ids extra, FindExtra(view));
-    WINNOW_RETURN_IF_ERROR(Project(view, extra));
-  }
+  for (const ViewOfKind& view : views) WINNOW_RETURN_IF_ERROR(RewriteKind(view));
   rebuilds_.Increment();
   // What changed meanwhile comes by its history, from here on.
   return MoveMarker(building, MarkerOf(head.position, head.epoch)).status();
+}
+
+Status View::RewriteKind(const ViewOfKind& view) {
+  WINNOW_RETURN_IF_ERROR(RebuildKind(view));
+  WINNOW_ASSIGN_OR_RETURN(Ids extra, FindExtra(view));
+  return Project(view, std::move(extra));
 }
 
 Status View::RebuildKind(const ViewOfKind& view) {
@@ -205,17 +248,12 @@ Status View::RebuildKind(const ViewOfKind& view) {
   for (bool is_last = false; !is_last;) {
     WINNOW_ASSIGN_OR_RETURN(const auto page, store_.ReadShownPage(Soon(), view.kind, after, kPage));
     is_last = page.size() < static_cast<size_t>(kPage);
-    std::map<std::string, redis::Command> adds;  // by state
-    for (const auto& [id, job] : page) {
-      redis::Command& add = adds[job.state];
-      if (add.empty()) add = {"ZADD", view.prefix + job.state};
-      add.push_back(std::to_string(job.entered_ms));
-      add.push_back(id);
-      after = id;
+    std::vector<redis::ScriptCall> calls;
+    for (const auto& [state, add] : AddsByState(page)) {
+      calls.push_back(CallWith(ViewKey(view, state), add));
     }
-    std::vector<redis::Command> commands;
-    for (auto& [state, add] : adds) commands.push_back(std::move(add));
-    if (!commands.empty()) WINNOW_RETURN_IF_ERROR(CheckAll(redis_.Pipeline(Soon(), commands)));
+    if (!page.empty()) after = page.rbegin()->first;
+    WINNOW_RETURN_IF_ERROR(Apply(view, calls));
   }
   return OkStatus();
 }
@@ -293,15 +331,8 @@ StatusOr<View::Ids> View::Differing(const ViewOfKind& view, std::span<const std:
   return differing;
 }
 
-Status View::DropRetired() {
-  WINNOW_ASSIGN_OR_RETURN(const Ids keys, store_.ListRetiredKeys(Soon()));
-  std::vector<redis::Command> commands;
-  for (const std::string& key : keys) commands.push_back({"UNLINK", key});
-  return commands.empty() ? OkStatus() : CheckAll(redis_.Pipeline(Soon(), commands));
-}
-
 StatusOr<int64_t> View::Repair() {
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<ViewOfKind> views, store_.ListViews(Soon()));
+  WINNOW_ASSIGN_OR_RETURN(const Views views, WritableViews());
   int64_t drift = 0;
   for (const ViewOfKind& view : views) {
     WINNOW_ASSIGN_OR_RETURN(Ids suspects, FindMissing(view));

@@ -297,7 +297,7 @@ void BenchList() {
   settings.set_connections(1);
   const auto redis = redis::Client::Make(settings, world.metrics);
   OrExit(redis.status());
-  Projection projection(world.store, **redis, world.clock, world.metrics);
+  Projection projection(world.store, **redis, world.clock, {}, world.metrics);
   OrExit(projection.ProjectAll());
   v1::ListClassificationsRequest request;
   request.set_video_id("v");

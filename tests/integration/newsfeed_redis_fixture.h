@@ -13,6 +13,8 @@ namespace winnow::newsfeed {
 // The same with a Redis, a projector that looks when it is told to, and any client beside it.
 class NewsFeedRedisTest : public NewsFeedTest {
  protected:
+  explicit NewsFeedRedisTest(test::RedisMode mode = test::RedisMode::kPlain) : server_("", mode) {}
+
   static redis::PoolOptions Options(const test::RedisServer& server) {
     redis::PoolOptions options;
     options.address.socket = server.socket();

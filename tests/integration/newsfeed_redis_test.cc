@@ -139,7 +139,7 @@ TEST_F(Projection, OneProcessAtATimeWritesIt) {
   ProjectionState old;
   old.fence = 1;
   old.epoch = *Ask({"HGET", "{news:feed:all}:state", "epoch"}).Text();
-  const SwapCall swap = MakeSwap("all", old);
+  const redis::ScriptCall swap = MakeSwap("all", old);
   const auto swapped = redis_.Eval(Soon(), SwapScript(), swap.keys, swap.arguments);
   EXPECT_EQ(*swapped->Integer(), 0);
   EXPECT_THAT(FeedIn("news:feed:all"), ElementsAre("a"));
