@@ -24,13 +24,22 @@ struct MigrateOptions {
 
 constexpr std::chrono::minutes kMigrationLimit{60};
 
+// Origins and warnings go to standard error: standard output is a configuration file.
 int RunCheckConfig(const ConfigOptions& options, bool print) {
-  const auto config = LoadConfig(options);
-  if (!config.ok()) {
-    Fail(config.status());
+  const auto loaded = LoadConfigAndOrigins(options);
+  if (!loaded.ok()) {
+    Fail(loaded.status());
     return kUsage;
   }
-  if (print) return PrintJson(*config);
+  for (const std::string& warning : loaded->warnings) {
+    std::cerr << "winnow: warning: " << warning << '\n';
+  }
+  if (print) {
+    for (const DerivedSetting& each : loaded->derived) {
+      std::cerr << each.field << " = " << each.value << ": " << each.origin << '\n';
+    }
+    return PrintJson(loaded->config);
+  }
   std::cout << "winnow: the configuration is good\n";
   return kOk;
 }
@@ -92,6 +101,8 @@ void AddCheckConfigCommand(CLI::App& app, Command& chosen) {
       "Judges what serve would be told, and starts nothing: files that it names are not opened.\n\n"
       "Examples:\n  winnow check-config --config /etc/winnow/config.json\n"
       "  winnow check-config --print    # every setting with its default\n\n"
+      "--print writes the effective configuration to standard output, and to standard error where\n"
+      "each default that depends on this machine comes from.\n\n"
       "Exit codes: 0 good; 2 not.");
   AddConfigOptions(*command, *options);
   command->add_flag("--print", *print, "print the complete configuration as JSON");

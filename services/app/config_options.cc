@@ -24,8 +24,9 @@ void AddConfigOptions(CLI::App& command, ConfigOptions& options) {
   command.add_flag("--insecure", options.insecure, "listen beyond loopback without TLS");
 }
 
-StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
-  config::v1::Config config;
+StatusOr<LoadedConfig> LoadConfigAndOrigins(const ConfigOptions& options) {
+  LoadedConfig loaded;
+  config::v1::Config& config = loaded.config;
   Violations violations;
   if (!options.file.empty()) {
     WINNOW_ASSIGN_OR_RETURN(config, ReadConfigFile(options.file, &violations));
@@ -38,7 +39,8 @@ StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
   if (!options.metrics.empty()) config.mutable_metrics()->set_listen(options.metrics);
   if (!options.data_dir.empty()) config.set_data_dir(options.data_dir);
   if (options.insecure) config.set_insecure(true);
-  FillDefaults(config, CountCpus());
+  const MachineLimits limits = ReadMachineLimits();
+  loaded.derived = FillDefaults(config, limits);
   // What could not be read has its default now: that says nothing more of it.
   const std::vector<Violation> unread = violations.all();
   const auto add = [&](const Status& status) {
@@ -54,7 +56,13 @@ StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
     if (row.check != nullptr) add(row.check(config));
   }
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  return config;
+  loaded.warnings = ResourceWarnings(config, limits);
+  return loaded;
+}
+
+StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options) {
+  WINNOW_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfigAndOrigins(options));
+  return std::move(loaded.config);
 }
 
 }  // namespace winnow::app

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "services/platform/resource_defaults.h"
 #include "services/platform/status.h"
 #include "winnow/config/v1/config.pb.h"
 
@@ -24,7 +25,15 @@ struct ConfigOptions {
 
 void AddConfigOptions(CLI::App& command, ConfigOptions& options);
 
-// Complete and checked; the error lists all violations.
+// A complete and checked configuration.
+struct LoadedConfig {
+  config::v1::Config config;
+  std::vector<DerivedSetting> derived;  // the defaults that depend on this machine
+  std::vector<std::string> warnings;    // what to change, though it may run
+};
+
+// The error lists all violations.
+StatusOr<LoadedConfig> LoadConfigAndOrigins(const ConfigOptions& options);
 StatusOr<config::v1::Config> LoadConfig(const ConfigOptions& options);
 
 }  // namespace winnow::app

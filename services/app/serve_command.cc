@@ -106,18 +106,30 @@ Status Run(const config::v1::Config& config, const ServeOptions& options,
   return serving.Stop();
 }
 
+void LogOrigins(const LoadedConfig& loaded) {
+  for (const DerivedSetting& each : loaded.derived) {
+    log::Info("default derived",
+              {{"setting", each.field}, {"value", each.value}, {"origin", each.origin}});
+  }
+  for (const std::string& warning : loaded.warnings) {
+    log::Warn("resources may not suffice", {{"warning", warning}});
+  }
+}
+
 int RunServe(const ServeOptions& options, const Interrupt& interrupt) {
-  const auto config = LoadConfig(options.config);
-  if (!config.ok()) {
-    Fail(config.status());
+  const auto loaded = LoadConfigAndOrigins(options.config);
+  if (!loaded.ok()) {
+    Fail(loaded.status());
     return kUsage;
   }
-  if (const auto level = log::ParseLevel(config->log().level()); level.ok()) {
+  const config::v1::Config& config = loaded->config;
+  if (const auto level = log::ParseLevel(config.log().level()); level.ok()) {
     log::SetLevel(*level);
   }
   const log::Background background;
-  Serving serving(*config, options.postgres_versions_dir, options.adopt_redis_keys);
-  const Status status = Run(*config, options, interrupt, serving);
+  LogOrigins(*loaded);
+  Serving serving(config, options.postgres_versions_dir, options.adopt_redis_keys);
+  const Status status = Run(config, options, interrupt, serving);
   if (!status.ok()) {
     // The error is the last line; nobody reads it where the log is not read.
     return log::Background::Flush() ? Fail(status) : ExitCodeOf(status);

@@ -6,6 +6,7 @@
 #include "services/platform/grpc/dead_letter_target.h"
 #include "services/platform/log.h"
 #include "services/platform/log_background.h"
+#include "services/platform/machine_limits.h"
 #include "services/platform/timestamp.h"
 
 namespace winnow::app {
@@ -55,6 +56,16 @@ Serving::~Serving() {
 
 Status Serving::Start() {
   const std::vector<TargetRow> rows = ChosenTargets(config_);
+  for (const TargetRow& row : rows) {
+    metrics_
+        .GetGauge("winnow_build_info", "1 for each target that this process runs.",
+                  {{"version", WINNOW_VERSION}, {"target", row.name}})
+        .Set(1);
+  }
+  metrics_
+      .GetGauge("winnow_memory_limit_bytes",
+                "Memory that this process may use: its cgroup's limit, or the machine's memory.")
+      .Set(static_cast<double>(ReadMachineLimits().memory_bytes));
   WINNOW_ASSIGN_OR_RETURN(runtime_, rpc::Runtime::Make(config_, metrics_));
   const bool plain_text = config_.insecure() || config_.metrics().insecure();
   WINNOW_ASSIGN_OR_RETURN(

@@ -7,13 +7,6 @@ namespace winnow::app {
 namespace {
 
 constexpr std::string_view kPrivateScheme = "postgres-private:";
-// One log transaction is in flight per stream: a sequencer each of the collector, NewsFeed and
-// polling, four namespaces of Dedup and their turns among instances, an operator's change. With
-// fewer, a stalled PostgreSQL would read as a pool in full use to whoever waits for a turn, and
-// Dedup would refuse, not degrade.
-constexpr int kLogConnections = 12;
-// Relays and consumers of events.
-constexpr int kEventConnections = 4;
 // Listeners, probes, an operator's psql; four further servers that are pointed at it.
 constexpr int kOtherConnections = 100;
 
@@ -31,7 +24,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
     options.data_dir = config.data_dir();
     if (!versions_dir.empty()) options.versions_dir = versions_dir;
     options.max_connections = postgres.read_connections() + postgres.write_connections() +
-                              kLogConnections + kEventConnections + kOtherConnections;
+                              LogConnections(config) + kEventConnections + kOtherConnections;
     options.stop = stop;
     WINNOW_ASSIGN_OR_RETURN(store->private_, pg::PrivatePostgres::Start(options));
     pool.url = store->private_->connection_url();
@@ -51,7 +44,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
   };
   open(store->reads_, "read", postgres.read_connections());
   open(store->writes_, "write", postgres.write_connections());
-  open(store->logs_, "log", kLogConnections);
+  open(store->logs_, "log", LogConnections(config));
   open(store->events_, "events", kEventConnections);
   return store;
 }

@@ -1,21 +1,18 @@
 #include "services/platform/cgroup.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <thread>
-
-#include "services/platform/config.h"
 
 namespace winnow {
 namespace {
 
 using std::filesystem::path;
+
+// Version 1 writes a number near 2^63 where there is no limit.
+constexpr int64_t kNoLimit = int64_t{1} << 60;
 
 // The first line; empty when there is no such file, which is usual: groups differ by system.
 std::string FirstLine(const path& file) {
@@ -25,13 +22,13 @@ std::string FirstLine(const path& file) {
   return line;
 }
 
-std::optional<int> Cpus(double quota, double period) {
+std::optional<double> Cpus(double quota, double period) {
   if (!(quota > 0) || !(period > 0)) return std::nullopt;
-  return std::max(1, static_cast<int>(std::min(std::ceil(quota / period), 1e6)));
+  return std::min(quota / period, 1e6);
 }
 
 // Version 2: "max 100000" or "150000 100000".
-std::optional<int> QuotaV2(const path& group) {
+std::optional<double> QuotaV2(const path& group) {
   std::istringstream line(FirstLine(group / "cpu.max"));
   double quota = 0;
   double period = 0;
@@ -39,7 +36,7 @@ std::optional<int> QuotaV2(const path& group) {
   return line.fail() ? std::nullopt : Cpus(quota, period);
 }
 
-std::optional<int> QuotaV1(const path& group) {
+std::optional<double> QuotaV1(const path& group) {
   double quota = 0;
   double period = 0;
   std::istringstream(FirstLine(group / "cpu.cfs_quota_us")) >> quota;
@@ -47,48 +44,58 @@ std::optional<int> QuotaV1(const path& group) {
   return Cpus(quota, period);
 }
 
-std::optional<int> Less(std::optional<int> a, std::optional<int> b) {
+// A file of one number of bytes; "max", and version 1's largest number, are no limit.
+std::optional<int64_t> Bytes(const path& file) {
+  int64_t bytes = 0;
+  std::istringstream line(FirstLine(file));
+  line >> bytes;
+  if (line.fail() || bytes <= 0 || bytes >= kNoLimit) return std::nullopt;
+  return bytes;
+}
+
+template <typename Limit>
+std::optional<Limit> Less(std::optional<Limit> a, std::optional<Limit> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
 }
 
+std::optional<int64_t> MemoryV2(const path& group) {
+  return Less(Bytes(group / "memory.max"), Bytes(group / "memory.high"));
+}
+
+std::optional<int64_t> MemoryV1(const path& group) {
+  return Bytes(group / "memory.limit_in_bytes");
+}
+
 // The least over `group` and all above it up to `mount`. Inside a container the group's path is
 // often the host's and does not exist there: then the mount is the container's own group.
-template <typename Quota>
-std::optional<int> LeastUpTo(const path& mount, const path& group, Quota quota) {
-  std::optional<int> least = quota(mount);
+template <typename Read>
+auto LeastUpTo(const path& mount, const path& group, Read read) {
+  auto least = read(mount);
   path at = mount;
   for (const path& part : group.relative_path()) {
     if (part == "..") break;  // beyond what this namespace shows
     at /= part;
-    least = Less(least, quota(at));
+    least = Less(least, read(at));
   }
   return least;
 }
 
-bool HasCpuController(std::string_view controllers) {
+bool HasController(std::string_view controllers, std::string_view wanted) {
   for (size_t begin = 0; begin <= controllers.size();) {
     const size_t end = std::min(controllers.find(',', begin), controllers.size());
-    if (controllers.substr(begin, end - begin) == "cpu") return true;
+    if (controllers.substr(begin, end - begin) == wanted) return true;
     begin = end + 1;
   }
   return false;
 }
 
-int AffinityCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  // Fails with more CPUs than a cpu_set_t holds (1,024).
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
-}
-
-}  // namespace
-
-std::optional<int> CgroupCpus(const path& root) {
+// The least limit of a controller over all groups of this process, by either version.
+template <typename ReadV2, typename ReadV1>
+auto LeastOf(const path& root, const char* controller, ReadV2 read_v2, ReadV1 read_v1) {
   const path mounts = root / "sys/fs/cgroup";
   std::ifstream groups(root / "proc/self/cgroup");
-  std::optional<int> least;
+  decltype(read_v2(mounts)) least;
   // hierarchy:controllers:path, e.g. "0::/user.slice" (version 2) or "4:cpu,cpuacct:/docker/1"
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':');
@@ -97,18 +104,23 @@ std::optional<int> CgroupCpus(const path& root) {
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const path group = line.substr(second + 1);
     if (controllers.empty()) {
-      least = Less(least, LeastUpTo(mounts, group, QuotaV2));
-    } else if (HasCpuController(controllers)) {
+      least = Less(least, LeastUpTo(mounts, group, read_v2));
+    } else if (HasController(controllers, controller)) {
       const path mount = mounts / controllers;
-      least = Less(least, LeastUpTo(exists(mount) ? mount : mounts / "cpu", group, QuotaV1));
+      least = Less(least, LeastUpTo(exists(mount) ? mount : mounts / controller, group, read_v1));
     }
   }
   return least;
 }
 
-int CountCpus() {
-  const int affinity = std::max(1, AffinityCpus());
-  return std::min(affinity, CgroupCpus("/").value_or(affinity));
+}  // namespace
+
+std::optional<double> CgroupCpus(const path& root) {
+  return LeastOf(root, "cpu", QuotaV2, QuotaV1);
+}
+
+std::optional<int64_t> CgroupMemory(const path& root) {
+  return LeastOf(root, "memory", MemoryV2, MemoryV1);
 }
 
 }  // namespace winnow

@@ -2,7 +2,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "services/platform/resource_defaults.h"
 #include "services/platform/status.h"
 #include "winnow/config/v1/config.pb.h"
 
@@ -17,14 +19,11 @@ StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view
 StatusOr<config::v1::Config> ReadConfigFile(const std::string& path,
                                             Violations* violations = nullptr);
 
-// Fills in every default (config.proto states them), for `cpus` processors (CountCpus()).
-void FillDefaults(config::v1::Config& config, int cpus);
+// Fills in every default (config.proto states them). Answers those that depend on the machine.
+std::vector<DerivedSetting> FillDefaults(config::v1::Config& config, const MachineLimits& limits);
 
 // All violations of a config whose defaults are filled in, by field path ("postgres.url").
 Status CheckConfig(const config::v1::Config& config);
-
-// Processors this process may use, by cgroup quota and affinity; at least 1.
-int CountCpus();
 
 // The text of a *_file setting without its trailing line break; errors name `field` and the path.
 StatusOr<std::string> ReadSecretFile(const std::string& path, std::string_view field);

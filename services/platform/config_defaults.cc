@@ -15,8 +15,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr int kMinPoolSize = 4;  // also on one CPU a slow call must not stop the others
-
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -52,25 +50,17 @@ void Default(Duration& value, Micros by_default) {
   if (value.seconds() == 0 && value.nanos() == 0) value = ToDuration(by_default);
 }
 
-void FillPostgres(config::v1::Postgres& postgres, int cpus) {
+void FillPostgres(config::v1::Postgres& postgres) {
   Default(*postgres.mutable_url(), "postgres-private:");
-  postgres.set_read_connections(
-      Or(postgres.read_connections(), std::clamp(2 * cpus, kMinPoolSize, 100)));
-  postgres.set_write_connections(
-      Or(postgres.write_connections(), std::clamp(2 * cpus, kMinPoolSize, 100)));
   // Nobody else would bring a private one up to date.
   if (postgres.url() == "postgres-private:") postgres.set_migrate_on_start(true);
 }
 
-void FillCalls(config::v1::Calls& calls, int cpus) {
-  calls.set_read_threads(Or(calls.read_threads(), std::clamp(2 * cpus, kMinPoolSize, 256)));
-  calls.set_write_threads(Or(calls.write_threads(), std::clamp(cpus, kMinPoolSize, 256)));
+void FillCalls(config::v1::Calls& calls) {
   calls.set_queue_limit(Or(calls.queue_limit(), 1'000));
   Default(*calls.mutable_default_deadline(), seconds(10));
   Default(*calls.mutable_drain_delay(), seconds(0));
   Default(*calls.mutable_drain_timeout(), seconds(10));
-  calls.set_transport_memory_bytes(Or(calls.transport_memory_bytes(), int64_t{512} << 20));
-  calls.set_stream_memory_bytes(Or(calls.stream_memory_bytes(), int64_t{128} << 20));
   Default(*calls.mutable_ingest_idle_timeout(), seconds(30));
 }
 
@@ -78,13 +68,11 @@ void FillDedup(config::v1::Dedup& dedup) {
   Default(*dedup.mutable_window(), hours(24));
   dedup.set_token_threshold(Or(dedup.token_threshold(), 0.8));
   dedup.set_candidate_floor(Or(dedup.candidate_floor(), std::min(0.5, dedup.token_threshold())));
-  dedup.set_max_documents(Or(dedup.max_documents(), int64_t{4'000'000}));
   if (!dedup.has_embedder() || dedup.embedder().url().empty()) return;
   config::v1::Embedder& embedder = *dedup.mutable_embedder();
   embedder.set_batch_size(Or(embedder.batch_size(), 16));
   Default(*embedder.mutable_timeout(), seconds(1));
   Default(*embedder.mutable_patience(), std::chrono::milliseconds(100));
-  embedder.set_cached_vectors(Or(embedder.cached_vectors(), int64_t{100'000}));
 }
 
 void FillCredential(config::v1::Credential& credential) {
@@ -127,25 +115,24 @@ void FillLanguageModel(config::v1::LanguageModel& llm) {
 
 }  // namespace
 
-void FillDefaults(config::v1::Config& config, int cpus) {
+std::vector<DerivedSetting> FillDefaults(config::v1::Config& config, const MachineLimits& limits) {
   if (config.targets().empty()) config.add_targets("all");
   Default(*config.mutable_listen(), "127.0.0.1:7400");
   if (config.data_dir().empty()) config.set_data_dir(DefaultDataDir());
-  FillPostgres(*config.mutable_postgres(), cpus);
+  FillPostgres(*config.mutable_postgres());
   Default(*config.mutable_events()->mutable_url(), "inprocess:");
   config.mutable_redis()->set_connections(Or(config.redis().connections(), 4));
   config.mutable_events()->set_max_deliveries(Or(config.events().max_deliveries(), 20));
   Default(*config.mutable_log()->mutable_level(), "info");
   Default(*config.mutable_metrics()->mutable_listen(), "127.0.0.1:7490");
-  FillCalls(*config.mutable_calls(), cpus);
+  FillCalls(*config.mutable_calls());
   FillCollector(*config.mutable_collector());
   FillDedup(*config.mutable_dedup());
   Default(*config.mutable_classification()->mutable_retention(), hours(24 * 30));
   FillLanguageModel(*config.mutable_classification()->mutable_llm());
   Default(*config.mutable_newsfeed()->mutable_max_future(), minutes(10));
   Default(*config.mutable_newsfeed()->mutable_stale_after(), minutes(10));
-  config.mutable_newsfeed()->set_memory_articles(Or(config.newsfeed().memory_articles(), 1'000));
-  config.mutable_newsfeed()->set_memory_feeds(Or(config.newsfeed().memory_feeds(), 256));
+  return FillResourceDefaults(config, limits);
 }
 
 }  // namespace winnow

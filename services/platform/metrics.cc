@@ -11,6 +11,8 @@
 #include <mutex>
 #include <utility>
 
+#include "services/platform/process_metrics.h"
+
 namespace winnow {
 namespace {
 
@@ -104,6 +106,9 @@ class Metrics::Families final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     std::vector<prometheus::MetricFamily> families = state_.registry.Collect();
     for (auto& family : CollectReadGauges(*state_.read_gauges)) {
+      families.push_back(std::move(family));
+    }
+    for (auto& family : ProcessFamilies(ReadProcess("/proc"))) {
       families.push_back(std::move(family));
     }
     return families;

@@ -36,6 +36,39 @@ def test_flags_override_the_file_which_overrides_the_defaults(tmp_path: Path) ->
     assert effective["postgres"]["url"] == "postgres-private:"
 
 
+def test_each_derived_default_is_printed_with_its_origin(tmp_path: Path) -> None:
+    config = {"calls": {"read_threads": 3}, "dedup": {"max_documents": 5000}, "data_dir": "/srv/w"}
+    done = check(tmp_path, config, "--print")
+    assert done.code == 0, done.err
+    effective: dict[str, Any] = done.json()
+    derived = {}
+    for line in done.err.splitlines():
+        setting, _, origin = line.partition(": ")
+        field, _, value = setting.partition(" = ")
+        assert origin.startswith("derived from "), line
+        section, name = field.split(".")
+        assert str(effective[section][name]) == value, line
+        derived[field] = origin
+    assert "calls.write_threads" in derived
+    assert "newsfeed.memory_feeds" in derived
+    assert not {"calls.read_threads", "dedup.max_documents"} & derived.keys()
+
+
+def test_the_printed_configuration_is_one_that_can_be_read_again(tmp_path: Path) -> None:
+    first = check(tmp_path, {"data_dir": "/srv/w"}, "--print")
+    again = check(tmp_path, first.out, "--print")
+    assert (again.code, again.out, again.err) == (0, first.out, "")
+
+
+def test_settings_that_cannot_fit_into_memory_are_a_warning(tmp_path: Path) -> None:
+    config = {"dedup": {"max_documents": 100_000_000}, "calls": {"stream_memory_bytes": 1 << 40}}
+    done = check(tmp_path, {**config, "data_dir": "/srv/w"})
+    assert done.code == 0, done.err
+    assert "good" in done.out
+    assert "winnow: warning: the configuration may need " in done.err
+    assert "calls.stream_memory_bytes" in done.err
+
+
 def test_all_violations_are_told_at_once(tmp_path: Path) -> None:
     config = {
         "listen": "nonsense",

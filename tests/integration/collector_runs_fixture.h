@@ -26,7 +26,7 @@ class Replica {
  public:
   Replica(const std::string& url, const config::v1::Collector& config) : platform_(url) {
     *platform_.config().mutable_collector() = config;
-    FillDefaults(platform_.config(), 2);
+    FillDefaults(platform_.config(), {.cpus = 2});
     platform_.Serve({MakeCollectorTarget(platform_.parts())});
     stub_ = v1::CollectorService::NewStub(platform_.channel());
   }

@@ -54,7 +54,7 @@ class CollectorSources : public ::testing::Test {
     naver.set_vendor("naver");
     naver.set_id_file(WriteFile("id"));
     naver.set_key_file(WriteFile("key"));
-    FillDefaults(platform_.config(), 2);
+    FillDefaults(platform_.config(), {.cpus = 2});
     platform_.Serve({MakeCollectorTarget(platform_.parts())});
     stub_ = v1::CollectorService::NewStub(platform_.channel());
   }

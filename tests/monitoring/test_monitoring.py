@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "docs" / "monitoring"
 RULES = sorted(MONITORING.glob("*.rules.yaml"))
 DASHBOARDS = sorted(MONITORING.glob("*.dashboard.json"))
+RUNBOOK = MONITORING / "runbook.md"
 METRIC = re.compile(r"\bwinnow_[a-z0-9_]+(?![a-z0-9_:])")
 HISTOGRAM_PARTS = re.compile(r"_(bucket|sum|count)$")
 
@@ -38,6 +39,45 @@ def expressions(path: Path) -> list[str]:
         return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     rules = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+
+
+def alerts() -> dict[str, dict[str, Any]]:
+    found = {}
+    for path in RULES:
+        for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
+            found |= {rule["alert"]: rule for rule in group["rules"] if "alert" in rule}
+    return found
+
+
+def test_each_alert_has_a_section_of_the_runbook_and_each_section_an_alert() -> None:
+    sections = re.findall(r"^## (\w+)$", RUNBOOK.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(sections) == len(set(sections))
+    assert set(sections) == set(alerts())
+    for name, rule in alerts().items():
+        anchor = f"docs/monitoring/runbook.md#{name.lower()}"
+        assert rule["annotations"]["runbook"] == anchor, name
+
+
+def test_links_of_the_runbook_point_to_its_sections() -> None:
+    text = RUNBOOK.read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\(#(\w+)\)", text)) <= {name.lower() for name in alerts()}
+
+
+AGGREGATION = re.compile(r"(?<![:\w])(?:sum|min|max|count|group|avg)(?: by)? ?\(([^)]*)")
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda path: path.name)
+def test_every_aggregation_is_within_an_installation(path: Path) -> None:
+    for expression in expressions(path):
+        for labels in AGGREGATION.findall(expression):
+            assert labels.startswith("installation"), expression
+
+
+@pytest.mark.parametrize("name", alerts())
+def test_each_alert_is_of_one_installation_and_not_of_one_pod(name: str) -> None:
+    """What is absent altogether has no labels; recorded series are aggregated."""
+    expression = alerts()[name]["expr"]
+    assert re.search(r"^absent\(|\(installation\b|\bwinnow(_\w+)?:\w+", expression)
 
 
 @pytest.mark.parametrize("path", RULES, ids=lambda path: path.name)

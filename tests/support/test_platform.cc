@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kStopTime(60);
 
 config::v1::Config TestConfig() {
   config::v1::Config config;
-  FillDefaults(config, CountCpus());
+  FillDefaults(config, ReadMachineLimits());
   config.set_listen("127.0.0.1:0");
   return config;
 }

@@ -31,7 +31,7 @@ inline std::vector<std::string> ParseLines(std::string_view json) {
 inline config::v1::Config Filled(std::string_view json) {
   auto config = ParseConfig(json, "w.json");
   EXPECT_TRUE(config.ok()) << config.status();
-  FillDefaults(*config, 2);
+  FillDefaults(*config, {.cpus = 2});
   if (config->data_dir().empty()) config->set_data_dir("/tmp/x");
   return *config;
 }

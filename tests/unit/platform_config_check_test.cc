@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 TEST(CheckConfig, ALanguageModelHasAUrlAModelAndLimits) {
   Config config;
-  FillDefaults(config, 2);
+  FillDefaults(config, {.cpus = 2});
   config.set_data_dir("/d");
   auto& llm = *config.mutable_classification()->mutable_llm();
   llm.set_url("ftp://host");
@@ -30,7 +30,7 @@ TEST(CheckConfig, ALanguageModelHasAUrlAModelAndLimits) {
                                            "classification.llm.concurrency",
                                            "classification.llm.output_price_micros"));
   llm.Clear();
-  FillDefaults(config, 2);
+  FillDefaults(config, {.cpus = 2});
   llm.set_url("http://127.0.0.1:8000/v1");
   llm.set_model("m");
   EXPECT_TRUE(CheckConfig(config).ok()) << CheckConfig(config);

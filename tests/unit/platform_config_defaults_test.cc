@@ -13,13 +13,13 @@ using ::testing::ElementsAre;
 Config Filled(std::string_view json) {
   auto config = ParseConfig(json, "w.json");
   EXPECT_TRUE(config.ok()) << config.status();
-  FillDefaults(*config, 2);
+  FillDefaults(*config, {.cpus = 2});
   return *config;
 }
 
 TEST(Defaults, AreThoseOfTheProto) {
   Config config;
-  FillDefaults(config, 6);
+  FillDefaults(config, {.cpus = 6});
   EXPECT_THAT(config.targets(), ElementsAre("all"));
   EXPECT_EQ(config.listen(), "127.0.0.1:7400");
   EXPECT_EQ(config.postgres().url(), "postgres-private:");
@@ -77,19 +77,19 @@ TEST(Defaults, DoNotReplaceWhatIsSet) {
     "calls_per_day": 23, "reset_time": "24s"}]}})";
   const Config before = *ParseConfig(json, "w.json");
   Config after = before;
-  FillDefaults(after, 2);
+  FillDefaults(after, {.cpus = 2});
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(before, after))
       << after.DebugString();
 }
 
 TEST(Defaults, PoolsAreAtLeastFourAndWithinTheirLimits) {
   Config few;
-  FillDefaults(few, 1);
+  FillDefaults(few, {.cpus = 1});
   EXPECT_EQ(few.calls().read_threads(), 4);
   EXPECT_EQ(few.calls().write_threads(), 4);
   EXPECT_EQ(few.postgres().read_connections(), 4);
   Config many;
-  FillDefaults(many, 1000);
+  FillDefaults(many, {.cpus = 1000});
   many.set_data_dir("/d");
   EXPECT_TRUE(CheckConfig(many).ok()) << CheckConfig(many);
 }
@@ -101,7 +101,7 @@ TEST(Defaults, TheFloorIsNeverAboveTheThreshold) {
 TEST(Defaults, FilledTwiceIsFilledOnce) {
   const Config once = Filled("{}");
   Config twice = once;
-  FillDefaults(twice, 7);
+  FillDefaults(twice, {.cpus = 7});
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(once, twice));
 }
 
