@@ -176,12 +176,13 @@ class Filler {
     const std::string origin = MemoryOrigin(limits_);
     const bool dedup = RunsTarget(config_, "dedup");
     const int64_t left = std::max<int64_t>(rest_, 0);
-    if (dedup && HasEmbedder(config_)) {
+    if (HasEmbedder(config_)) {  // also one that only other processes use is checked
       auto& embedder = *config_.mutable_dedup()->mutable_embedder();
-      rest_ -=
-          kVectorBytes * Fill("dedup.embedder.cached_vectors", embedder.cached_vectors(),
-                              std::clamp<int64_t>(left / 8 / kVectorBytes, 1'000, 100'000), origin,
-                              [&](int64_t value) { embedder.set_cached_vectors(value); });
+      const int64_t vectors =
+          Fill("dedup.embedder.cached_vectors", embedder.cached_vectors(),
+               std::clamp<int64_t>(left / 8 / kVectorBytes, 1'000, 100'000), origin,
+               [&](int64_t value) { embedder.set_cached_vectors(value); });
+      if (dedup) rest_ -= vectors * kVectorBytes;
     }
     auto& newsfeed = *config_.mutable_newsfeed();
     const int64_t feeds = std::max<int64_t>(rest_, 0) / (dedup ? 2 : 1) / FeedBytes(config_);

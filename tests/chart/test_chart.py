@@ -29,6 +29,29 @@ SECRETS = (
     "redis.passwordSecret.name=cache",
 )
 SECURE = ("tls.secretName=tls", "auth.bearerSecret.name=bearer")
+# Of every target, and others of dedup; of the Job.
+EXTRAS = (
+    "defaults.env[0].name=TZ",
+    "defaults.env[0].value=UTC",
+    "defaults.extraVolumes[0].name=scratch",
+    "defaults.extraVolumes[0].emptyDir.medium=Memory",
+    "defaults.extraVolumeMounts[0].name=scratch",
+    "defaults.extraVolumeMounts[0].mountPath=/scratch",
+    "defaults.extraContainers[0].name=proxy",
+    "defaults.extraContainers[0].image=proxy:1",
+    "defaults.initContainers[0].name=wait",
+    "defaults.initContainers[0].image=wait:1",
+    "targets.dedup.env[0].name=OWN",
+    "targets.dedup.env[0].valueFrom.fieldRef.fieldPath=status.podIP",
+    "migrate.env[0].name=TZ",
+    "migrate.env[0].value=UTC",
+    "migrate.extraVolumes[0].name=scratch",
+    "migrate.extraVolumes[0].emptyDir.medium=Memory",
+    "migrate.extraVolumeMounts[0].name=scratch",
+    "migrate.extraVolumeMounts[0].mountPath=/scratch",
+    "migrate.initContainers[0].name=wait",
+    "migrate.initContainers[0].image=wait:1",
+)
 MATRIX = {
     "smallest": (),
     "secrets": SECRETS,
@@ -72,6 +95,14 @@ MATRIX = {
         "classification.llm.model=local",
     ),
     "topology": ("events.topology.enabled=true", "events.topology.deadLetterTtl=604800000"),
+    "extras": EXTRAS,
+    "operator of Prometheus": (
+        "metrics.podMonitor.enabled=true",
+        "metrics.podMonitor.labels.release=prometheus",
+        "metrics.prometheusRule.enabled=true",
+        "targets.polling.enabled=false",
+        "targets.dedup.replicas=3",
+    ),
     "no migration": ("migrate.enabled=false", "serviceAccount.create=false"),
 }
 
@@ -110,7 +141,7 @@ def test_lints(values: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
 def test_every_manifest_is_valid(values: tuple[str, ...], version: str) -> None:
     for manifest in render(values, version):
-        if manifest["apiVersion"].startswith("rabbitmq.com/"):
+        if manifest["apiVersion"].startswith(("rabbitmq.com/", "monitoring.coreos.com/")):
             continue  # a custom resource: Kubernetes itself has no schema of it
         kubernetes_validate.validate(manifest, version, strict=True)
 
@@ -233,6 +264,8 @@ def test_pods_are_not_root_and_cannot_write_their_image(values: tuple[str, ...])
         pod = workload["spec"]["template"]["spec"]
         assert pod["securityContext"]["runAsNonRoot"] is True
         for container in pod["containers"]:
+            if container["name"] == "proxy":
+                continue  # its values' own
             security = container["securityContext"]
             assert security["readOnlyRootFilesystem"] is True
             assert security["allowPrivilegeEscalation"] is False
@@ -246,6 +279,86 @@ def test_probes_ask_by_grpc_for_the_service_of_the_target() -> None:
         service = container["readinessProbe"]["grpc"]["service"].lower()
         assert service.startswith(f"winnow.{target}.v1.{target}")
         assert service.endswith("service")
+
+
+def test_only_a_dead_process_restarts_a_pod_and_a_start_may_take_minutes() -> None:
+    for deployment in of_kind(render(()), "Deployment"):
+        container = deployment["spec"]["template"]["spec"]["containers"][0]
+        assert "service" not in container["livenessProbe"]["grpc"]
+        startup = container["startupProbe"]
+        assert "service" not in startup["grpc"]
+        assert startup["periodSeconds"] * startup["failureThreshold"] >= 600
+
+
+def test_extras_are_added_to_what_the_chart_makes() -> None:
+    plain = of_kind(render(()), "Deployment") + of_kind(render(()), "Job")
+    manifests = render(EXTRAS)
+    extended = of_kind(manifests, "Deployment") + of_kind(manifests, "Job")
+    for before, after in zip(plain, extended, strict=True):
+        name = before["metadata"]["labels"]["app.kubernetes.io/component"]
+        old, new = before["spec"]["template"]["spec"], after["spec"]["template"]["spec"]
+        assert new["volumes"] == [
+            *old["volumes"],
+            {"name": "scratch", "emptyDir": {"medium": "Memory"}},
+        ]
+        assert new["containers"][0]["volumeMounts"] == [
+            *old["containers"][0]["volumeMounts"],
+            {"name": "scratch", "mountPath": "/scratch"},
+        ]
+        own = {"name": "OWN", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+        assert new["containers"][0]["env"] == [
+            own if name == "dedup" else {"name": "TZ", "value": "UTC"}
+        ]
+        assert new["initContainers"] == [{"name": "wait", "image": "wait:1"}]
+        sidecars = [] if name == "migrate" else [{"name": "proxy", "image": "proxy:1"}]
+        assert new["containers"][1:] == sidecars
+        assert not {"initContainers"} & old.keys()
+        assert "env" not in old["containers"][0]
+
+
+def test_prometheus_knows_the_installation_and_what_is_expected_of_it() -> None:
+    manifests = render(MATRIX["operator of Prometheus"])
+    monitor = of_kind(manifests, "PodMonitor")[0]
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    labels = of_kind(manifests, "Deployment")[0]["spec"]["template"]["metadata"]["labels"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    endpoint = monitor["spec"]["podMetricsEndpoints"][0]
+    ports = of_kind(manifests, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert endpoint["port"] in {port["name"] for port in ports}
+    installation = {"targetLabel": "installation", "replacement": "default/w"}
+    assert installation in endpoint["relabelings"]
+    rules = of_kind(manifests, "PrometheusRule")[0]["spec"]["groups"][0]["rules"]
+    expected = {rule["labels"]["target"]: rule["expr"] for rule in rules}
+    assert expected == {
+        "collector": "vector(2)",
+        "dedup": "vector(3)",
+        "newsfeed": "vector(2)",
+        "classification": "vector(2)",
+    }
+    assert all(rule["labels"]["installation"] == "default/w" for rule in rules)
+    assert not of_kind(render(()), "PodMonitor") + of_kind(render(()), "PrometheusRule")
+
+
+def mebibytes(quantity: str) -> int:
+    number, unit = int(quantity[:-2]), quantity[-2:]
+    return number * {"Mi": 1, "Gi": 1024}[unit]
+
+
+def test_default_limits_hold_what_is_derived_from_them() -> None:
+    """tests/unit/platform_resource_defaults_test.cc: every target fits from 768 MiB on."""
+    for deployment in of_kind(render(()), "Deployment"):
+        resources = deployment["spec"]["template"]["spec"]["containers"][0]["resources"]
+        limit = mebibytes(resources["limits"]["memory"])
+        assert limit >= 768
+        assert limit / 2 <= mebibytes(resources["requests"]["memory"]) <= limit
+        assert "cpu" not in resources["limits"]  # pools are capped without a quota
+
+
+def test_sizes_of_buffers_caches_and_pools_are_left_to_the_limits() -> None:
+    config = json.loads(of_kind(render(()), "ConfigMap")[0]["data"]["config.json"])
+    assert config["calls"].keys() == {"drainDelay", "drainTimeout"}
+    assert config["postgres"].keys() == {"url"}
+    assert not {"dedup", "newsfeed"} & config.keys()
 
 
 def constant(name: str) -> int:
@@ -306,6 +419,13 @@ def test_the_topology_is_the_one_that_winnow_declares() -> None:
         ("migrate.enable=false", "enable"),
         ("serviceAccount.creat=false", "creat"),
         ("metrics.annotation=false", "annotation"),
+        ("metrics.podMonitor.enable=true", "enable"),
+        ("metrics.podMonitor.interval=often", "interval"),
+        ("metrics.prometheusRule.enable=true", "enable"),
+        ("targets.dedup.extraVolume[0].name=x", "extraVolume"),
+        ("defaults.env.NAME=x", "env"),
+        ("targets.dedup.extraContainers[0].image=x", "name"),
+        ("migrate.extraContainers[0].name=x", "extraContainers"),
         ("imagePullSecrets[0].nam=x", "nam"),
     ],
 )

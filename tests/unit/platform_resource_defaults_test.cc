@@ -122,6 +122,14 @@ TEST(ResourceDefaults, VectorsAreCountedWhereThereIsAnEmbedder) {
   EXPECT_LE(Sum(config), kGiB - kGiB / 5);
 }
 
+TEST(ResourceDefaults, AnEmbedderOfOtherProcessesIsCompleteToo) {
+  Config config = Pod("collector");
+  config.mutable_dedup()->mutable_embedder()->set_url("http://e/v1");
+  config = Filled(config, Limited(kGiB));
+  EXPECT_GE(config.dedup().embedder().cached_vectors(), 1'000);
+  EXPECT_EQ(Sum(config), Sum(Filled(Pod("collector"), Limited(kGiB))));
+}
+
 TEST(ResourceDefaults, PoolsOfAPodStaySmallOnALargeNode) {
   const MachineLimits node = {.cpus = 32, .memory_bytes = kGiB, .has_memory_limit = true};
   for (const std::string& target : kTargets) {
