@@ -84,7 +84,7 @@ constexpr std::string_view kConfigSeeds[] = {
 void FuzzConfig(std::string_view bytes) {
   auto config = ParseConfig(bytes, "f");
   if (config.ok()) {
-    FillDefaults(*config, 2);
+    FillDefaults(*config, {.cpus = 2});
     for (const Violation& violation : ViolationsOf(CheckConfig(*config))) {
       FUZZ_CHECK(!violation.field.empty() && !violation.description.empty());
     }
