@@ -8,6 +8,7 @@
 #include "services/platform/log_background.h"
 #include "services/platform/machine_limits.h"
 #include "services/platform/timestamp.h"
+#include "services/platform/version.h"
 
 namespace winnow::app {
 namespace {
@@ -59,7 +60,7 @@ Status Serving::Start() {
   for (const TargetRow& row : rows) {
     metrics_
         .GetGauge("winnow_build_info", "1 for each target that this process runs.",
-                  {{"version", WINNOW_VERSION}, {"target", row.name}})
+                  {{"version", BuildVersion().ToString()}, {"target", row.name}})
         .Set(1);
   }
   metrics_
