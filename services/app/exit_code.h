@@ -8,7 +8,7 @@ enum ExitCode : int {
   kFailed = 1,         // what was asked for could not be done; standard error says why
   kUsage = 2,          // a wrong call or configuration: nothing was begun
   kUnreachable = 3,    // the server, or what it needs, cannot be reached
-  kPartlyRefused = 4,  // an import that went through, with lines that were refused
+  kPartlyRefused = 4,  // an import that went through, with entries that were refused
   kInterrupted = 130,  // ended by Ctrl-C, as shells count it
   kReaderGone = 141,   // who read standard output has closed it (`| head`), as shells count it
 };

@@ -10,6 +10,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/feed_operator.h"
 #include "services/app/redis_news.h"
+#include "services/app/redis_source.h"
 #include "services/app/remote.h"
 #include "services/app/remote_options.h"
 #include "services/platform/hash.h"
@@ -26,8 +27,7 @@ constexpr size_t kBatch = 200;
 
 struct Options {
   RemoteOptions remote;
-  std::string redis_url;
-  std::string redis_password_file;
+  RedisSource redis;
   std::string item_namespace;
   std::vector<std::string> categories;
   std::string state_file;
@@ -199,11 +199,7 @@ void Print(const Tally& tally) {
 
 int RunImport(const Options& options, const Interrupt& interrupt) {
   Metrics metrics;
-  config::v1::Redis settings;
-  settings.set_url(options.redis_url);
-  settings.set_password_file(options.redis_password_file);
-  settings.set_connections(1);
-  auto redis = redis::Client::Make(settings, metrics);
+  auto redis = OpenRedis(options.redis, metrics);
   if (!redis.ok()) return Fail(redis.status());
   auto remote = Remote::Connect(options.remote);
   if (!remote.ok()) return Fail(remote.status());
@@ -227,10 +223,7 @@ void AddFeedImportRedis(CLI::App& feed, Command& chosen) {
       "Reads news:feed:{category} and news:article:{id}, stores each article, reads it back and\n"
       "compares checksums. May be run again: what is there already stays as it is.\n"
       "Example:\n  winnow feed import-redis --redis redis://127.0.0.1:6379 --create-categories");
-  command->add_option("--redis", options->redis_url, "redis://HOST:PORT/DB or redis+unix:///PATH")
-      ->required();
-  command->add_option("--redis-password-file", options->redis_password_file,
-                      "file of its password");
+  AddRedisOptions(*command, options->redis);
   command->add_option("--namespace", options->item_namespace, "namespace (default: \"default\")");
   command->add_option("--category", options->categories,
                       "only this category; may be repeated (default: all that have a feed)");

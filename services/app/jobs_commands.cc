@@ -222,6 +222,7 @@ void AddJobsCommands(CLI::App& app, Command& chosen) {
       *options);
   AddWatchVerb(*group, chosen);
   AddJobsKindCommands(*group, chosen);
+  AddJobsImportRedis(*group, chosen);
 }
 
 }  // namespace winnow::app

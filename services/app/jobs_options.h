@@ -70,6 +70,7 @@ int PrintJob(const JobsOptions& options, const polling::v1::Job& job);
 CLI::App* AddJobsVerb(CLI::App& group, Command& chosen, const char* name, const char* what,
                       const std::shared_ptr<JobsOptions>& options,
                       std::function<int(const JobsOptions&, const Interrupt&)> run);
+void AddJobsImportRedis(CLI::App& jobs, Command& chosen);
 // Verbs on kinds and on many jobs at once.
 void AddJobsKindCommands(CLI::App& group, Command& chosen);
 

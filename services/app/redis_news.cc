@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "services/app/redis_source.h"
 #include "services/platform/text.h"
 #include "services/platform/timestamp.h"
 
@@ -15,9 +16,6 @@ using redis::Command;
 
 constexpr char kFeedPrefix[] = "news:feed:";
 constexpr int kPage = 1'000;
-constexpr int kMostScans = 100'000;
-
-Deadline Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(10); }
 
 std::vector<std::string> Split(const std::string& text) {
   std::vector<std::string> parts;
@@ -38,27 +36,18 @@ bool IsCategory(const std::string& name) {
 
 StatusOr<std::vector<std::string>> FindRedisCategories(redis::Client& redis) {
   std::set<std::string> found;
-  std::string cursor = "0";
-  for (int scans = 0; scans < kMostScans; ++scans) {
-    WINNOW_ASSIGN_OR_RETURN(redis::Reply reply,
-                            redis.Run(Soon(), {"SCAN", cursor, "MATCH",
-                                               std::string(kFeedPrefix) + "*", "COUNT", "1000"}));
-    const redis::Reply::Array* parts = reply.items();
-    if (parts == nullptr || parts->size() != 2) return Internal("SCAN answered no cursor");
-    WINNOW_ASSIGN_OR_RETURN(cursor, (*parts)[0].Text());
-    WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> keys, (*parts)[1].Texts());
-    for (const std::string& key : keys) found.insert(key.substr(sizeof(kFeedPrefix) - 1));
-    if (cursor == "0") return std::vector<std::string>(found.begin(), found.end());
-  }
-  return FailedPrecondition("that Redis has too many keys to look for feeds: name --category");
+  WINNOW_RETURN_IF_ERROR(ForEachRedisKey(redis, kFeedPrefix, [&](const std::string& key) {
+    found.insert(key.substr(sizeof(kFeedPrefix) - 1));
+  }));
+  return std::vector<std::string>(found.begin(), found.end());
 }
 
 Status ReadRedisFeed(redis::Client& redis, const std::string& category, RedisFeeds& feeds) {
   for (int64_t begin = 0;; begin += kPage) {
     WINNOW_ASSIGN_OR_RETURN(
         const redis::Reply reply,
-        redis.Run(Soon(), {"ZRANGE", kFeedPrefix + category, std::to_string(begin),
-                           std::to_string(begin + kPage - 1), "WITHSCORES"}));
+        redis.Run(RedisDeadline(), {"ZRANGE", kFeedPrefix + category, std::to_string(begin),
+                                    std::to_string(begin + kPage - 1), "WITHSCORES"}));
     WINNOW_ASSIGN_OR_RETURN(const auto pairs, reply.Pairs());
     for (const auto& [id, score] : pairs) {
       RedisEntry& entry = feeds[id];
@@ -78,7 +67,7 @@ StatusOr<std::vector<RedisFields>> ReadRedisArticles(redis::Client& redis,
   std::vector<Command> commands;
   for (const std::string& id : ids) commands.push_back({"HGETALL", "news:article:" + id});
   WINNOW_ASSIGN_OR_RETURN(const std::vector<redis::Reply> replies,
-                          redis.Pipeline(Soon(), commands));
+                          redis.Pipeline(RedisDeadline(), commands));
   std::vector<RedisFields> articles;
   for (const redis::Reply& reply : replies) {
     WINNOW_ASSIGN_OR_RETURN(RedisFields fields, reply.Pairs());

@@ -33,4 +33,10 @@ void AddRemoteOptions(CLI::App& command, RemoteOptions& options) {
       ->group("Server");
 }
 
+void AddRedisOptions(CLI::App& command, RedisSource& source) {
+  command.add_option("--redis", source.url, "redis://HOST:PORT/DB or redis+unix:///PATH")
+      ->required();
+  command.add_option("--redis-password-file", source.password_file, "file of its password");
+}
+
 }  // namespace winnow::app

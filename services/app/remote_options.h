@@ -1,5 +1,6 @@
 #pragma once
 
+#include "services/app/redis_source.h"
 #include "services/app/remote.h"
 
 namespace CLI {
@@ -10,5 +11,7 @@ namespace winnow::app {
 
 // --address, --token-file, --tls, ...
 void AddRemoteOptions(CLI::App& command, RemoteOptions& options);
+// --redis (required), --redis-password-file
+void AddRedisOptions(CLI::App& command, RedisSource& source);
 
 }  // namespace winnow::app

@@ -89,6 +89,20 @@ NewJob ToNewJob(const v1::NewJob& job, const std::string& field, Violations& vio
   return domain;
 }
 
+JobToImport ToJobToImport(const v1::InFlightJob& job, const std::string& field,
+                          Violations& violations) {
+  CheckJobId(job.id(), field + ".id", violations);
+  if (!IsSlug(job.state())) {
+    violations.Add(field + ".state", "must be [a-z0-9-], 1 to 64 characters");
+  }
+  if (job.payload().size() > kMaxPayload) violations.Add(field + ".payload", "is over 64 KiB");
+  const StatusOr<Time> state_time = FromTimestamp(job.state_time());
+  if (!job.has_state_time() || !state_time.ok()) {
+    violations.Add(field + ".state_time", "is required: when the job entered its state");
+  }
+  return {job.id(), job.state(), state_time.ok() ? *state_time : Time(), job.payload()};
+}
+
 std::vector<Phase> ToEndedPhases(const v1::PurgeJobsRequest& request, Violations& violations) {
   if (request.phases().empty()) return {Phase::kCompleted, Phase::kFailed, Phase::kCancelled};
   std::vector<Phase> phases;

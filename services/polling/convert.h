@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "services/polling/machine.h"
 #include "services/polling/records.h"
 #include "winnow/polling/v1/polling.pb.h"
 #include "winnow/polling/v1/polling_service.pb.h"
@@ -25,6 +26,8 @@ void CheckOwner(const std::string& owner, Violations& violations);
 Micros ToDelay(bool has, const google::protobuf::Duration& delay, const std::string& field,
                Micros most, Violations& violations);
 NewJob ToNewJob(const v1::NewJob& job, const std::string& field, Violations& violations);
+JobToImport ToJobToImport(const v1::InFlightJob& job, const std::string& field,
+                          Violations& violations);
 
 std::string ToActor(const std::string& actor, const std::string& caller, Violations& violations);
 // The version that an etag names; none for an empty one.

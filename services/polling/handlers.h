@@ -33,6 +33,7 @@ class Handlers {
   StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
   WINNOW_HANDLER(RegisterJob);
   WINNOW_HANDLER(BatchRegisterJobs);
+  WINNOW_HANDLER(ImportJobs);
   WINNOW_HANDLER(HeartbeatJobs);
   WINNOW_HANDLER(ReportProgress);
   WINNOW_HANDLER(RescheduleJob);

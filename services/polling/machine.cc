@@ -276,6 +276,35 @@ StatusOr<Outcome> Register(const JobKey& key, std::string state, std::string pay
   return Outcome{std::move(job), {std::move(event)}};
 }
 
+StatusOr<Outcome> Import(const std::string& kind, const JobToImport& from, const ImportNote& note,
+                         const Rules& rules, Time now) {
+  if (!HasState(rules.policy, from.state)) {
+    return InvalidField("state", "is not a state of kind " + kind);
+  }
+  if (from.state_time > now + kMaxImportLead) {
+    return InvalidField("state_time", "is over a minute in the future");
+  }
+  if (from.state_time < now - kMaxImportAge) {
+    return InvalidField("state_time", "is over 365 days ago");
+  }
+  Job job;
+  job.key = {kind, from.id};
+  job.state = from.state;
+  job.payload = from.payload;
+  job.state_time = std::min(from.state_time, now);
+  job.create_time = job.state_time;
+  job.ready_time = now;
+  job.entered = rules.clock.At(now) - (now - job.state_time);
+  job.progressed = job.entered;
+  JobEvent event;
+  event.change = Change::kRegistered;
+  event.to_state = job.state;
+  event.note = note.note;
+  event.actor = note.actor;
+  event.request = note.request;
+  return Outcome{std::move(job), {std::move(event)}};
+}
+
 StatusOr<Outcome> Apply(const Job& job, const Command& command, const std::string& request,
                         const Rules& rules, Time now) {
   const std::string key = RequestKey(command, request);

@@ -83,6 +83,21 @@ using Command =
                  command::Complete, command::Fail, command::Release, command::Cancel,
                  command::Claim, command::Sweep, command::Requeue, command::Bury>;
 
+// A job as another registry has it.
+struct JobToImport {
+  std::string id;
+  std::string state;
+  Time state_time;
+  std::string payload;
+};
+
+// Who imports, and why: for history.
+struct ImportNote {
+  std::string actor;
+  std::string note;
+  std::string request;
+};
+
 struct Rules {
   const Policy& policy;
   const KindClock& clock;
@@ -97,6 +112,15 @@ struct Outcome {
 StatusOr<Outcome> Register(const JobKey& key, std::string state, std::string payload,
                            std::optional<Micros> delay, const std::string& request,
                            const Rules& rules, Time now);
+
+// A job that another registry has in flight: it waits, due at once, in a state that it entered at
+// `state_time`. A pause of the kind stops its clocks at the age that it has. Errors:
+// INVALID_ARGUMENT for a state that the kind does not have, and for a time that is more than
+// kMaxImportLead ahead or kMaxImportAge ago.
+inline constexpr Micros kMaxImportLead = std::chrono::minutes(1);
+inline constexpr Micros kMaxImportAge = std::chrono::hours(24 * 365);
+StatusOr<Outcome> Import(const std::string& kind, const JobToImport& from, const ImportNote& note,
+                         const Rules& rules, Time now);
 
 // What the command does to the job. The last command sent again, by its request id, does nothing:
 // it was done. Errors: FAILED_PRECONDITION when the job's phase forbids it, or (STALE_TOKEN) when a

@@ -25,6 +25,14 @@ struct NewJob {
   Micros delay{0};
 };
 
+// What an import did with a job.
+struct ImportResult {
+  bool created = false;  // or would be, in a dry run; false: it was here already
+  std::string state;     // here
+  Phase phase = Phase::kWaiting;
+  friend bool operator==(const ImportResult&, const ImportResult&) = default;
+};
+
 struct ClaimQuery {
   std::string kind;
   std::string owner;

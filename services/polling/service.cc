@@ -16,6 +16,7 @@ using rpc::Lane;
   constexpr rpc::Method k##Name { "winnow.polling.v1.PollingRegistryService/" #Name, Lane::lane }
 WINNOW_METHOD(RegisterJob, kWrite);
 WINNOW_METHOD(BatchRegisterJobs, kWrite);
+WINNOW_METHOD(ImportJobs, kWrite);
 WINNOW_METHOD(ClaimJobs, kWrite);
 WINNOW_METHOD(HeartbeatJobs, kWrite);
 WINNOW_METHOD(ReportProgress, kWrite);
@@ -59,6 +60,7 @@ class Service final : public v1::PollingRegistryService::CallbackService {
   }
   WINNOW_UNARY(RegisterJob)
   WINNOW_UNARY(BatchRegisterJobs)
+  WINNOW_UNARY(ImportJobs)
   WINNOW_UNARY(HeartbeatJobs)
   WINNOW_UNARY(ReportProgress)
   WINNOW_UNARY(RescheduleJob)

@@ -32,6 +32,11 @@ class Store {
   StatusOr<std::vector<StatusOr<bool>>> Register(Deadline deadline, const std::string& kind,
                                                  std::span<const NewJob> jobs,
                                                  const std::string& request);
+  // One answer a job, in order. Ids are distinct. A dry run writes nothing. Errors of a job: those
+  // of the machine; of the call: NOT_FOUND.
+  StatusOr<std::vector<StatusOr<ImportResult>>> Import(Deadline deadline, const std::string& kind,
+                                                       std::span<const JobToImport> jobs,
+                                                       const ImportNote& note, bool dry_run);
   // NOT_FOUND where the kind is none.
   StatusOr<ClaimResult> Claim(Deadline deadline, const ClaimQuery& query);
   // In order. An unknown job is lost.

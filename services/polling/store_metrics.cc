@@ -54,6 +54,19 @@ void JobMetrics::CountStale(const std::string& kind, std::span<const StaleJob> j
   for (const StaleJob& job : jobs) CountSwept(kind, job.state, job.reason);
 }
 
+void JobMetrics::CountImport(const std::string& kind, const ImportCounts& counts) {
+  const auto add = [&](const char* outcome, int64_t jobs) {
+    if (jobs == 0) return;
+    metrics_
+        .GetCounter("winnow_polling_imported_total", "Jobs that imports named, by outcome.",
+                    {{"kind", kind}, {"outcome", outcome}})
+        .Increment(static_cast<double>(jobs));
+  };
+  add("created", counts.created);
+  add("present", counts.present);
+  add("refused", counts.refused);
+}
+
 void JobMetrics::CountExpired(const std::string& kind, int64_t jobs) {
   if (jobs == 0) return;
   metrics_

@@ -10,6 +10,13 @@
 
 namespace winnow::polling {
 
+// Jobs of one ImportJobs, by what became of them.
+struct ImportCounts {
+  int64_t created = 0;
+  int64_t present = 0;  // were here already
+  int64_t refused = 0;
+};
+
 // What operators watch. Kinds and states are those of policies: closed sets.
 class JobMetrics {
  public:
@@ -20,6 +27,7 @@ class JobMetrics {
   // A command that was refused: counted when the fence did it.
   void CountRefusal(const Status& status);
   void CountStale(const std::string& kind, std::span<const StaleJob> jobs);
+  void CountImport(const std::string& kind, const ImportCounts& counts);
   // Ended jobs that were deleted, their retention being over.
   void CountExpired(const std::string& kind, int64_t jobs);
   // What a command made of its job: the ends, and what a sweep might have done; whether there was

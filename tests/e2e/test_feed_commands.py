@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from eventually import eventually
 from pipeline import await_feed
+from redis_cli import redis
 from winnow_process import Serving
 
 import winnow
@@ -146,13 +146,6 @@ def test_a_feed_is_followed_from_where_a_scroll_began(
     assert "Story 0, edited" in lines[2]
     assert lines[3] == "- own-1"
     assert lines[5].startswith("go on: --page-token ")
-
-
-def redis(socket: Path, *command: str) -> str:
-    done = subprocess.run(
-        ["redis-cli", "-s", str(socket), *command], capture_output=True, check=True, timeout=30
-    )
-    return done.stdout.decode()
 
 
 def publish(socket: Path, category: str, number: int, **fields: str) -> None:

@@ -84,6 +84,27 @@ class PollingPropertyTest : public PollingTest, public testing::WithParamInterfa
     }
   }
 
+  void ImportSome() {
+    const ImportNote note{"ann", "moved in", "i" + std::to_string(++requests_)};
+    std::vector<JobToImport> jobs;
+    for (const char* id : {"j1", "j4", "i1", "i2", "i3"}) {
+      const std::string state = Below(5) == 0 ? "nowhere" : policy_.states[Below(2) == 0 ? 0 : 1];
+      if (Below(2) == 0) jobs.push_back({id, state, now_ - seconds(Below(9'000) - 90), "payload"});
+    }
+    const bool dry_run = Below(4) == 0;
+    const auto imported = store_.Import(Soon(), "stt", jobs, note, dry_run);
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const auto outcome = polling::Import("stt", jobs[i], note, rules(), now_);
+      ASSERT_EQ((*imported)[i].ok(), outcome.ok()) << jobs[i].id;
+      if (!outcome.ok()) continue;
+      const bool is_new = !model_.contains(jobs[i].id);
+      const Job job = is_new ? outcome->job : model_[jobs[i].id];
+      ASSERT_EQ(*(*imported)[i], (ImportResult{is_new, job.state, job.phase}));
+      if (is_new && !dry_run) Keep(*outcome);
+    }
+  }
+
   void ClaimSome() {
     std::vector<Job> due;
     for (const auto& [id, job] : model_) {
@@ -321,11 +342,11 @@ TEST_P(PollingPropertyTest, StatementsDoWhatTheMachineDoes) {
   ASSERT_GT(steps, 0) << "WINNOW_POLLING_STEPS must be a number of steps";
   for (int step = 0; step < steps && !HasFatalFailure(); ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
-    const int act = Below(19);
+    const int act = Below(20);
     if (act < 2) {
       RegisterSome();
-    } else if (act == 18) {
-      KickSome();
+    } else if (act >= 18) {
+      act == 18 ? KickSome() : ImportSome();
     } else if (act >= 16) {
       Forget();
     } else if (act < 6) {

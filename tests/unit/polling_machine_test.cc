@@ -65,6 +65,55 @@ TEST_F(MachineTest, AJobThatIsNotDueIsNotClaimed) {
   EXPECT_EQ(job_.ready_time, now_ + policy_.lease);
 }
 
+TEST_F(MachineTest, AnImportedJobGoesOnWithTheAgeThatItHas) {
+  const ImportNote note{"ann", "from the old registry", "monday"};
+  const auto import = [&](Time state_time, const std::string& state = "summarizing") {
+    return Import("stt", {"9", state, state_time, "audio"}, note, rules(), now_);
+  };
+  clock_ = {.pause_time = {}, .paused = minutes(7)};
+  auto imported = import(now_ - minutes(50));
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  job_ = imported->job;
+  EXPECT_EQ(job_.phase, Phase::kWaiting);
+  EXPECT_EQ(job_.token, 0);
+  EXPECT_EQ(job_.state_time, now_ - minutes(50));
+  EXPECT_EQ(job_.ready_time, now_);
+  ASSERT_EQ(imported->events.size(), 1u);
+  EXPECT_EQ(imported->events[0].change, Change::kRegistered);
+  EXPECT_EQ(imported->events[0].actor, "ann");
+  // Its lease and its progress begin with the claim, its deadline began with the state.
+  Claim();
+  now_ += minutes(9);
+  ASSERT_TRUE(Do(command::Heartbeat{job_.token}).ok());
+  ASSERT_TRUE(Do(command::Sweep{}).ok());
+  EXPECT_EQ(job_.phase, Phase::kLeased);
+  now_ += minutes(1);
+  ASSERT_TRUE(Do(command::Sweep{}).ok());
+  EXPECT_EQ(job_.phase, Phase::kBuried);
+  EXPECT_EQ(job_.reason, StaleReason::kDeadline);
+
+  EXPECT_EQ(import(now_ + minutes(1))->job.state_time, now_) << "clocks differ a little";
+  for (const Time bad : {now_ + minutes(2), now_ - kMaxImportAge - minutes(1)}) {
+    EXPECT_EQ(ViolationsOf(import(bad).status()).at(0).field, "state_time");
+  }
+  EXPECT_EQ(ViolationsOf(import(now_, "nowhere").status()).at(0).field, "state");
+}
+
+TEST_F(MachineTest, AJobThatIsImportedWhileItsKindIsPausedKeepsItsAge) {
+  clock_ = Pause(clock_, now_ - minutes(30));
+  const auto imported =
+      Import("stt", {"9", "processing", now_ - minutes(59), ""}, {}, rules(), now_);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  job_ = imported->job;
+  now_ += minutes(20);
+  ASSERT_TRUE(Do(command::Sweep{}).ok());
+  EXPECT_EQ(job_.phase, Phase::kWaiting) << "the clock stands still";
+  clock_ = Resume(clock_, now_);
+  now_ += minutes(1);
+  ASSERT_TRUE(Do(command::Sweep{}).ok());
+  EXPECT_EQ(job_.reason, StaleReason::kDeadline);
+}
+
 TEST_F(MachineTest, EveryWorkersVerbNeedsTheToken) {
   Claim();
   const int64_t stale = job_.token;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 
-from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from winnow import paging
@@ -13,9 +12,13 @@ from winnow.connection import Connection
 from winnow.errors import WinnowError, from_status
 from winnow.polling.v1 import polling_pb2, polling_service_pb2
 from winnow.polling.v1.polling_service_pb2_grpc import PollingRegistryServiceStub
+from winnow.polling_messages import new_job as new_job
+from winnow.polling_messages import to_duration as to_duration
 
 HeartbeatResult = polling_service_pb2.HeartbeatResult
 HeldJob = polling_service_pb2.HeldJob
+ImportJobResult = polling_service_pb2.ImportJobResult
+InFlightJob = polling_service_pb2.InFlightJob
 Job = polling_pb2.Job
 JobEvent = polling_pb2.JobEvent
 JobPhase = polling_pb2.JobPhase
@@ -29,21 +32,6 @@ StaleReason = polling_pb2.StaleReason
 WatchJobsResponse = polling_service_pb2.WatchJobsResponse
 
 _ANSWER_TIME = 5.0  # what a claim's answer may take after its wait
-
-
-def to_duration(seconds: float | None) -> Duration | None:
-    if seconds is None:
-        return None
-    duration = Duration()
-    duration.FromMicroseconds(round(seconds * 1e6))
-    return duration
-
-
-def new_job(
-    job_id: str, payload: bytes = b"", *, state: str = "", delay: float | None = None
-) -> NewJob:
-    """A job to register; `delay`: seconds until it is first due."""
-    return NewJob(id=job_id, state=state, payload=payload, delay=to_duration(delay))
 
 
 def _id(request_id: str) -> str:
@@ -81,6 +69,29 @@ class PollingClient:
         response = self._connection.unary(self._stub.BatchRegisterJobs, request, timeout=timeout)
         return [
             from_status(result.error) if result.HasField("error") else result.created
+            for result in response.results
+        ]
+
+    def import_jobs(
+        self,
+        kind: str,
+        jobs: Iterable[InFlightJob],
+        *,
+        dry_run: bool = False,
+        note: str = "",
+        actor: str = "",
+        timeout: float | None = None,
+    ) -> list[ImportJobResult | WinnowError]:
+        """Takes over up to 1,000 jobs that another registry has in flight, with their age.
+
+        Jobs that are here already are left as they are, so that it may be repeated.
+        """
+        request = polling_service_pb2.ImportJobsRequest(
+            kind=kind, jobs=jobs, dry_run=dry_run, note=note, actor=actor
+        )
+        response = self._connection.unary(self._stub.ImportJobs, request, timeout=timeout)
+        return [
+            from_status(result.error) if result.HasField("error") else result
             for result in response.results
         ]
 

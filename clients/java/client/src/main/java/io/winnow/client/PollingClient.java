@@ -20,6 +20,8 @@ import io.winnow.polling.v1.GetStatsRequest;
 import io.winnow.polling.v1.GetStatsResponse;
 import io.winnow.polling.v1.HeartbeatJobsRequest;
 import io.winnow.polling.v1.HeartbeatJobsResponse;
+import io.winnow.polling.v1.ImportJobsRequest;
+import io.winnow.polling.v1.ImportJobsResponse;
 import io.winnow.polling.v1.Job;
 import io.winnow.polling.v1.JobEvent;
 import io.winnow.polling.v1.KickJobsRequest;
@@ -70,6 +72,15 @@ public final class PollingClient {
   /** Registers up to 1,000 jobs of a kind, 32 MiB of payload in all; each may fail alone. */
   public BatchRegisterJobsResponse batchRegisterJobs(BatchRegisterJobsRequest request) {
     return connection.call(PollingRegistryServiceGrpc.getBatchRegisterJobsMethod(), request);
+  }
+
+  /**
+   * Takes over up to 1,000 jobs that another registry has in flight, with their state and age;
+   * each may fail alone. Jobs that are here already are left as they are, so that it may be
+   * repeated.
+   */
+  public ImportJobsResponse importJobs(ImportJobsRequest request) {
+    return connection.call(PollingRegistryServiceGrpc.getImportJobsMethod(), request);
   }
 
   /** Takes a job in flight out of it; its worker, if any, is refused from then on. */
