@@ -139,6 +139,19 @@ TEST_F(ProjectionKeysTest, OfTheBuildBeforeAreRecognised) {
   EXPECT_TRUE(Exists("{news:article:a}:owner"));
 }
 
+TEST_F(ProjectionKeysTest, OfTheBuildBeforeThatRanOnceMoreAreRecognised) {
+  Upsert({Make("a")});
+  Project();
+  for (const std::string key :
+       {"news:feed:all", "{news:feed:all}:state", "news:meta:all", "news:article:a"}) {
+    Ask({"EXPIRE", key, "90000"});  // it wrote them later, and no record of that
+  }
+  Upsert({Make("b", seconds(-1))});
+  Project();
+  EXPECT_TRUE(projector_.CheckKeys().ok()) << projector_.CheckKeys();
+  EXPECT_THAT(Ids("all"), ElementsAre("b", "a"));
+}
+
 TEST_F(ProjectionKeysTest, RecordsOutliveTheirKeysAndMayBeLost) {
   Upsert({Make("a")});
   Project();
