@@ -21,9 +21,9 @@ constexpr const char* kBuilding = "building ";
 // From what was read to what was reached: not where Redis lost it meanwhile, nor over another
 // process's word.
 constexpr const char* kRemedy =
-    "Import the jobs with `winnow jobs import-redis`, then give the keys to Winnow with "
-    "`winnow serve --adopt-redis-keys`, which replaces what they hold; or set redis.url to another "
-    "Redis or database.";
+    "Stop the program that writes them, import its jobs with `winnow jobs import-redis`, then "
+    "start one server with `winnow serve --adopt-redis-keys`, which replaces what they hold; or "
+    "set redis.url to another Redis or database.";
 constexpr const char* kMoveMarker =
     "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
     "redis.call('SET', KEYS[1], ARGV[2]) return 1";

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from eventually import eventually
 from redis_cli import redis
-from winnow_process import Serving
+from winnow_process import Server, Serving, metric
 
 import winnow
 from winnow.polling.v1 import polling_pb2
@@ -138,6 +139,50 @@ def test_imported_jobs_are_worked_on_and_swept_as_native_ones(
     assert history.note == "from stt:polling:processing"
     # What ended here does not come back.
     assert server.run(*arguments, "--json").json()["imported"] == 0
+
+
+def shown(socket: Path, key: str) -> dict[str, int]:
+    words = redis(socket, "ZRANGE", key, "0", "-1", "WITHSCORES").split()
+    return {member: int(score) for member, score in zip(words[::2], words[1::2], strict=True)}
+
+
+@pytest.mark.one_process("a process that is started with --adopt-redis-keys")
+def test_a_server_that_adopts_the_keys_goes_on_showing_the_imported_jobs(
+    make_server: Callable[..., Server], redis_socket: Path
+) -> None:
+    now = now_ms()
+    processing = {f"p{n}": now - MINUTE - n for n in range(50)}
+    summarizing = {f"s{n}": now - 2 * MINUTE - n for n in range(50)}
+    fill(redis_socket, PROCESSING, dict(processing))
+    fill(redis_socket, SUMMARIZING, dict(summarizing))
+    url = f"redis+unix://{redis_socket}"
+    server = make_server(config={"redis": {"url": url}}).start()
+    foreign = 'projection="polling"'
+    eventually(
+        lambda: metric(server, "winnow_redis_foreign_keys", foreign) > 0, "the view is stopped"
+    )
+    done = server.run("jobs", "import-redis", "--redis", url)
+    assert done.code == 0, done.err
+    assert "100 jobs read, 100 imported" in done.out
+    assert (shown(redis_socket, PROCESSING), shown(redis_socket, SUMMARIZING)) == (
+        processing,
+        summarizing,
+    )
+
+    assert server.stop() == 0
+    server.arguments.append("--adopt-redis-keys")
+    server.start()
+    with server.connect() as client:
+        client.polling.register_job("stt", "native")
+
+        def adopted() -> bool:
+            return "native" in shown(redis_socket, PROCESSING)
+
+        eventually(adopted, "the view shows a new job")
+        view = shown(redis_socket, PROCESSING)
+        del view["native"]
+        assert (view, shown(redis_socket, SUMMARIZING)) == (processing, summarizing)
+        assert metric(server, "winnow_redis_foreign_keys", foreign) == 0
 
 
 def test_the_rest_of_an_import_that_was_ended_is_imported(
