@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./x chaos dedup|newsfeed|classification|polling: the proofs that ctest runs small, at full size;
-# ./x chaos upgrade: tools/upgrade.sh.
+# ./x chaos upgrade: tools/upgrade.sh; ./x chaos memory: tests/memory.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -47,13 +47,17 @@ case "$#:${1:-}" in
     export WINNOW_SCROLL_ARTICLES="${WINNOW_SCROLL_ARTICLES:-1000000}"
     ;;
   1:upgrade) exec tools/upgrade.sh ;;
+  1:memory)
+    folder=tests/memory
+    select=memory
+    ;;
   *)
-    usage_error "chaos takes nothing, dedup, newsfeed, classification, polling or upgrade," \
-      "not '$*'"
+    usage_error "chaos takes nothing, dedup, newsfeed, classification, polling, upgrade or" \
+      "memory, not '$*'"
     ;;
 esac
 tools/install.sh --test
 build release winnow
 step "chaos $1"
 export WINNOW_BINARY="$PWD/build/release/bin/winnow"
-"$VENV/bin/python" tests/support/run_python_suite.py tests/chaos -k "$select"
+"$VENV/bin/python" tests/support/run_python_suite.py "${folder:-tests/chaos}" -k "$select" -s

@@ -323,8 +323,9 @@ def test_prometheus_knows_the_installation_and_what_is_expected_of_it() -> None:
     labels = of_kind(manifests, "Deployment")[0]["spec"]["template"]["metadata"]["labels"]
     assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
     endpoint = monitor["spec"]["podMetricsEndpoints"][0]
-    pod = of_kind(manifests, "Deployment")[0]["spec"]["template"]["spec"]
-    ports = pod["containers"][0]["ports"]
+    ports = of_kind(manifests, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0][
+        "ports"
+    ]
     assert endpoint["port"] in {port["name"] for port in ports}
     installation = {"targetLabel": "installation", "replacement": "default/w"}
     assert installation in endpoint["relabelings"]
