@@ -44,7 +44,22 @@ int RunCheckConfig(const ConfigOptions& options, bool print) {
   return kOk;
 }
 
-// Kept whole by PostgreSQL: a migration that is cut off has not begun.
+Status MigrateTarget(pg::Pool& pool, const TargetRow& row, Deadline deadline) {
+  const pg::Migrations migrations = row.migrations();
+  WINNOW_RETURN_IF_ERROR(pg::Migrate(pool, migrations, deadline));
+  WINNOW_ASSIGN_OR_RETURN(const pg::SchemaVersions versions,
+                          pg::ReadSchemaVersions(pool, migrations, deadline));
+  std::cout << "winnow: schema of " << row.name;
+  if (versions.database > versions.binary) {
+    std::cout << " is at version " << versions.database << ", newer than this binary's "
+              << versions.binary << " and compatible with it: nothing to do\n";
+  } else {
+    std::cout << " is up to date\n";
+  }
+  return OkStatus();
+}
+
+// May be cut off at any moment: what was done stays, and the next run goes on from there.
 Status Migrate(const config::v1::Config& config, const std::string& versions_dir,
                const std::stop_token& stop) {
   Metrics metrics;
@@ -53,8 +68,7 @@ Status Migrate(const config::v1::Config& config, const std::string& versions_dir
     const std::stop_callback cut(stop, [&] { store->EndBy(std::chrono::steady_clock::now()); });
     for (const TargetRow& row : ChosenTargets(config)) {
       const Deadline deadline = std::chrono::steady_clock::now() + kMigrationLimit;
-      WINNOW_RETURN_IF_ERROR(pg::Migrate(store->writes(), row.migrations(), deadline));
-      std::cout << "winnow: schema of " << row.name << " is up to date\n";
+      WINNOW_RETURN_IF_ERROR(MigrateTarget(store->writes(), row, deadline));
     }
   }
   return store->Close();
@@ -83,7 +97,9 @@ void AddMigrateCommand(CLI::App& app, Command& chosen) {
   command->footer(
       "Needed once before a new version serves on a postgres:// store; with the private one, "
       "serve\n"
-      "does it. Safe to run beside running servers of the version before.\n\n"
+      "does it. Safe to run beside running servers of the release before, from 0.2.0 on.\n"
+      "A schema that is newer than this binary is left as it is: exit 0 where the binary is\n"
+      "compatible with it, else 1 and what to do.\n\n"
       "Example:\n  winnow migrate --config /etc/winnow/config.json");
   AddConfigOptions(*command, options->config);
   command->add_option("--postgres-versions-dir", options->postgres_versions_dir,

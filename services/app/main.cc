@@ -10,6 +10,7 @@
 #include "services/app/exit_code.h"
 #include "services/app/interrupt.h"
 #include "services/app/terminal.h"
+#include "services/platform/version.h"
 
 namespace {
 
@@ -45,7 +46,7 @@ int Run(int argc, char** argv) {
   CLI::App app("Winnow: collects items, drops what is known, serves feeds.", "winnow");
   app.require_subcommand(1);
   app.footer(kFooter);
-  app.set_version_flag("--version", std::string("winnow ") + WINNOW_VERSION);
+  app.set_version_flag("--version", "winnow " + winnow::BuildVersion().ToString());
   // As everywhere: of an option that is said twice the last one counts.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   Command chosen;

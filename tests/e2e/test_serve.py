@@ -110,31 +110,27 @@ def test_a_signal_ends_it_while_it_makes_its_postgresql(
     assert server.start().stop() == 0
 
 
+def ends_while_it_waits(server: Server) -> int:
+    eventually(lambda: "waiting for another migrator" in server.log, "it waits for the lock")
+    server.signal(signal.SIGTERM)
+    return server.wait()
+
+
 def test_a_signal_ends_serve_and_migrate_while_they_wait_for_the_lock_of_migrations(
     make_server: Callable[..., Server], single: Server, namespace: str
 ) -> None:
     database = single.database().sibling(namespace.replace("-", "_"))
     own = make_server(config={"postgres": {"url": database.url, "migrate_on_start": True}})
-    waits = (
-        "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database"
-        " WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"
-    )
-
-    def ends_while_it_waits() -> int:
-        eventually(lambda: database.run(waits).strip() == "1", "it waits for the lock")
-        own.signal(signal.SIGTERM)
-        code = own.wait()
-        eventually(lambda: database.run(waits).strip() == "0", "PostgreSQL has noticed")
-        return code
-
     with database.holding(
         "SELECT pg_advisory_lock(hashtextextended('winnow.migrate.collector', 0))"
     ):
         own.launch()
-        assert ends_while_it_waits() == 0, own.log
-        config = own.folder / "config.json"
-        own.process = subprocess.Popen([str(BINARY), "migrate", "--config", str(config)])
-        assert ends_while_it_waits() == 130
+        assert ends_while_it_waits(own) == 0, own.log
+        migrate = [str(BINARY), "migrate", "--config", str(own.folder / "config.json")]
+        (own.folder / "log").unlink()
+        with (own.folder / "log").open("wb") as log:
+            own.process = subprocess.Popen(migrate, stderr=log)
+        assert ends_while_it_waits(own) == 130
     database.drop()
 
 

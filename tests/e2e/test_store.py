@@ -49,22 +49,32 @@ def test_another_postgresql_is_migrated_by_hand_and_then_serves(
     assert not server.data_dir.exists()  # it keeps nothing of its own
 
 
-def test_a_database_of_a_newer_schema_is_refused(
+def test_a_newer_schema_is_used_where_it_is_compatible_and_refused_where_not(
     make_server: Callable[..., Server], database: Database
 ) -> None:
     server = make_server(config={"postgres": {"url": database.url, "migrate_on_start": True}})
     server.start()
     assert server.stop() == 0
+    known = int(database.run("SELECT max(version) FROM dedup.schema_migrations"))
     database.run(
-        "INSERT INTO dedup.schema_migrations (version, name, checksum)"
-        " VALUES (99, '0099_from_the_future.sql', 'x')"
+        "INSERT INTO dedup.schema_migrations (version, name, checksum, oldest_compatible)"
+        f" VALUES ({known + 1}, 'from_the_future.sql', 'x', '0.2.0')"
     )
-    for command in (server.command()[1:], ["migrate", *server.command()[2:4]]):
+    migrate = ["migrate", *server.command()[2:4]]
+    migrated = run_winnow(*migrate)
+    assert migrated.code == 0, migrated.err
+    assert f"dedup is at version {known + 1}, newer than this binary's {known}" in migrated.out
+    assert server.start().stop() == 0
+
+    database.run(
+        "UPDATE dedup.schema_migrations SET oldest_compatible = '999.1.0' WHERE checksum = 'x'"
+    )
+    for command in (server.command()[1:], migrate):
         refused = run_winnow(*command)
         assert refused.code == 1
-        assert "dedup" in refused.err
-        assert "99" in refused.err
-        assert "at least as new" in refused.err
+        assert "schema dedup" in refused.err
+        assert "needs winnow 999.1.0 or newer" in refused.err
+        assert f"this binary ({run_winnow('--version').out.strip()})" in refused.err
 
 
 def test_a_store_that_is_not_there_is_told(

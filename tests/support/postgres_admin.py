@@ -54,9 +54,16 @@ class Database:
             yield  # closing its input ends it
 
     def run(self, statement: str) -> str:
+        return self._finish([*self._psql(), "-c", statement], "")
+
+    def load(self, script: str) -> None:
+        """Runs a script, as pg_dump writes one."""
+        self._finish([*self._psql(), "-q", "-f", "-"], script)
+
+    def _finish(self, command: list[str], script: str) -> str:
         done = subprocess.run(
-            [*self._psql(), "-c", statement],
-            stdin=subprocess.DEVNULL,
+            command,
+            input=script,
             capture_output=True,
             text=True,
             timeout=180,

@@ -216,9 +216,7 @@ class Text(unittest.TestCase):
     def test_sql_names_its_columns(self) -> None:
         for bad in ("SELECT * FROM a", "select  a.* from a", "SELECT\n  * FROM a"):
             self.assertEqual({"sql"}, rules_hit(STORE, f'auto q = R"({bad})";\n'), bad)
-            self.assertEqual(
-                {"sql"}, rules_hit("services/dedup/migrations/1.sql", f"{bad};\n"), bad
-            )
+            self.assertEqual({"sql"}, rules_hit("services/dedup/1.sql", f"{bad};\n"), bad)
         self.assertEqual(set(), rules_hit(STORE, 'auto q = "SELECT count(*) FROM a";\n'))
         self.assertEqual(set(), rules_hit(STORE, "// SELECT * breaks\n"))
 
@@ -239,6 +237,73 @@ class Text(unittest.TestCase):
     def test_a_silenced_check_says_which_and_why(self) -> None:
         self.assertEqual({"skip"}, rules_hit(STORE, "int a;  // NOLINT\n"))
         self.assertEqual(set(), rules_hit(STORE, "int a;  // NOLINT(bugprone-x): the API's type\n"))
+
+
+class Migrations(unittest.TestCase):
+    TOP = "-- oldest-compatible: 0.2.0\n"
+
+    def hits(self, text: str, number: int = 99) -> set[str]:
+        return rules_hit(f"services/dedup/migrations/{number:04}_a.sql", text)
+
+    def test_the_oldest_compatible_binary_is_declared_at_the_top(self) -> None:
+        self.assertEqual(set(), self.hits(f"{self.TOP}SELECT 1;\n"))
+        self.assertEqual(set(), self.hits(f"-- contract: a.b\n{self.TOP}SELECT 1;\n"))
+        for bad in (
+            "",
+            "SELECT 1;\n",
+            f"SELECT 1;\n{self.TOP}",
+            f"-- Why.\n{self.TOP}",
+            "-- oldest-compatible: 0.2\n",
+            self.TOP * 2,
+        ):
+            self.assertEqual({"migration"}, self.hits(bad), bad)
+
+    def test_what_running_processes_use_is_taken_away_by_a_declared_contract(self) -> None:
+        for bad in (
+            "ALTER TABLE dedup.a RENAME COLUMN b TO c;",
+            "ALTER TABLE dedup.a DROP COLUMN b;",
+            "DROP TABLE dedup.a;",
+            "ALTER TABLE dedup.a ALTER COLUMN b TYPE bigint;",
+            "ALTER TABLE dedup.a\n  alter column b drop default;",
+        ):
+            for number in (1, 99):
+                self.assertEqual({"migration"}, self.hits(f"{self.TOP}{bad}\n", number), bad)
+            self.assertEqual(set(), self.hits(f"-- contract: a.b\n{self.TOP}{bad}\n"), bad)
+
+    def test_indexes_of_existing_tables_are_built_concurrently(self) -> None:
+        alone = f"{self.TOP}-- transaction: none\n"
+        bad = "CREATE INDEX i ON dedup.a (b);\n"
+        self.assertEqual({"migration"}, self.hits(self.TOP + bad))
+        self.assertEqual(set(), self.hits(self.TOP + bad, number=1))  # before the first release
+        self.assertEqual(
+            {"migration"}, self.hits(f"{alone}CREATE UNIQUE INDEX i ON dedup.a (b);\n")
+        )
+        self.assertEqual(set(), self.hits(f"{self.TOP}CREATE TABLE dedup.a (b int);\n{bad}"))
+        good = "CREATE INDEX CONCURRENTLY i ON dedup.a (b);\n"
+        self.assertEqual(set(), self.hits(alone + good))
+        self.assertEqual({"migration"}, self.hits(self.TOP + good))
+        self.assertEqual({"migration"}, self.hits(f"{alone}DROP INDEX CONCURRENTLY dedup.i;\n"))
+        self.assertEqual(set(), self.hits(f"{alone}DROP INDEX CONCURRENTLY IF EXISTS dedup.i;\n"))
+
+    def test_constraints_of_existing_tables_are_not_validated_under_a_lock(self) -> None:
+        for bad in (
+            "ADD CHECK (b > 0)",
+            "ADD CONSTRAINT k FOREIGN KEY (b) REFERENCES dedup.c",
+            "ADD CONSTRAINT k UNIQUE (b)",
+            "ALTER COLUMN b SET NOT NULL",
+        ):
+            text = f"{self.TOP}ALTER TABLE dedup.a {bad};\n"
+            self.assertEqual({"migration"}, self.hits(text), bad)
+            made = f"{self.TOP}CREATE TABLE dedup.a (b int);\nALTER TABLE dedup.a {bad};\n"
+            self.assertEqual(set(), self.hits(made), bad)
+        for good in (
+            "ADD CHECK (b > 0) NOT VALID",
+            "VALIDATE CONSTRAINT k",
+            "ADD CONSTRAINT k UNIQUE USING INDEX i",
+            "ADD COLUMN b text NOT NULL DEFAULT ''",
+        ):
+            text = f"{self.TOP}ALTER TABLE dedup.a {good};\n"
+            self.assertEqual(set(), self.hits(text), good)
 
 
 class Tree(unittest.TestCase):

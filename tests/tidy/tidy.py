@@ -6,6 +6,7 @@ from pathlib import Path
 
 import functions
 import includes
+import migrations
 import text_rules
 from source import Finding, Source, walk
 
@@ -21,7 +22,7 @@ def judge(source: Source) -> Iterator[Finding]:
     if source.path.startswith(DATA):
         yield from text_rules.check_words(source)
         return
-    for rules in (text_rules, includes, functions):
+    for rules in (text_rules, includes, functions, migrations):
         yield from rules.check(source)
 
 

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- A video and what is said of its comments. The active run is a pointer: a swap is one update.
 CREATE TABLE classification.videos (
   number         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

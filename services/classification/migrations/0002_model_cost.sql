@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Cost that calls of a model may cause, from before a call until what it cost is known. Who dies in
 -- between leaves a row, which is paid for by whoever takes the run over.
 CREATE TABLE classification.reservations (

@@ -1,3 +1,5 @@
+-- oldest-compatible: 0.2.0
+-- contract: runs.request_id; appeals.request_id, resolved, granted: never in a release
 -- Calls that came with a request_id, and what they did: made again they answer the same.
 CREATE TABLE classification.requests (
   namespace    text COLLATE "C" NOT NULL,

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Whoever writes rows of a run holds the run's row or its video: that the run is there need not be
 -- looked up for each of them, which was a fifth of what writing a verdict cost. They go with it as
 -- before.

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- The pointer of a video, from its active run to another: locked, looked at and moved in one round
 -- trip, each statement of a snapshot of its own. `back`: p_run is active and left for the one
 -- before, else it becomes active. What came of it (Swap of store_runs.cc), and what is active then.

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- What collectors brought in, one row an item; rows never change.
 CREATE TABLE collector.items (
   id uuid PRIMARY KEY,                 -- version 7: in order of creation

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- What is collected from where. A source has at most one run at a time: run_id.
 CREATE TABLE collector.sources (
   id text COLLATE "C" PRIMARY KEY,

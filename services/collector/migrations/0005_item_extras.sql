@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- What a vendor says of an item's outlet and subject besides.
 ALTER TABLE collector.items ADD COLUMN channel_icon_url text NOT NULL DEFAULT '',
   ADD COLUMN ai_tags text[] NOT NULL DEFAULT '{}';

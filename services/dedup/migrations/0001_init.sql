@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- One commit-ordered log per namespace: where it ends (services/platform/postgres).
 CREATE TABLE dedup.log_streams (
   stream text COLLATE "C" PRIMARY KEY,  -- the namespace

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Who changed the rules and why, and how many channels make a story widely reported.
 ALTER TABLE dedup.policies
   ADD COLUMN citation_channels integer NOT NULL DEFAULT 3,

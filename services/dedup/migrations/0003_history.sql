@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Lists, statistics and watches go by the order of decision.
 CREATE UNIQUE INDEX decisions_by_seq ON dedup.decisions (namespace, seq);
 

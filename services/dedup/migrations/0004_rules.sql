@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- The rules beyond title tokens, and what they measured of each candidate.
 ALTER TABLE dedup.policies
   ADD COLUMN rule_mode smallint NOT NULL DEFAULT 1,                  -- winnow.dedup.v1.RuleMode

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- What a model makes of the normalised title, one byte a dimension; compared with those of the same
 -- model only. Both NULL where no model was asked, or it was away.
 ALTER TABLE dedup.entries

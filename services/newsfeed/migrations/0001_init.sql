@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Articles and the feeds that show them. Keys compare by bytes (COLLATE "C") whatever the
 -- database's locale is: the order of ids within a millisecond is part of every page token.
 -- Names are the published schema's where it has them.

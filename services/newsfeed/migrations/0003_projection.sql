@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Who may write the projection in Redis: one process at a time, by a fence that only grows.
 CREATE TABLE newsfeed.projector_lease (
   only_row boolean PRIMARY KEY DEFAULT TRUE CHECK (only_row),

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Keywords and tags as filters compare them (keywords.h). Beside each entry, as words of a text
 -- search vector, so that any expression is one test of a row.
 ALTER TABLE newsfeed.feed_entries ADD COLUMN terms tsvector NOT NULL DEFAULT '';

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Categories that change: which feeds show an article is read from its entries, not worked out of
 -- paths that may be changing.
 CREATE INDEX feed_entries_article ON newsfeed.feed_entries (article_number);

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- What searches look through: hashes of the words and character pairs of title and snippet, salted
 -- with the namespace (search_terms.h). pg_trgm needs three characters; Korean words have two.
 CREATE TABLE newsfeed.article_search (

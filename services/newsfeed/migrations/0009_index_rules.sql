@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- By which rules the words of an article, its keywords and the terms beside its entries were made
 -- (index_rules.h). Processes of the version before write rows of rules 1.
 ALTER TABLE newsfeed.article_search ADD COLUMN rules smallint NOT NULL DEFAULT 1;

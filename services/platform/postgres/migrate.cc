@@ -1,142 +1,312 @@
 #include "services/platform/postgres/migrate.h"
 
-#include <array>
-#include <charconv>
-#include <map>
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
+#include <pqxx/except>
+#include <vector>
 
-#include "services/platform/hash.h"
 #include "services/platform/log.h"
+#include "services/platform/postgres/index_build.h"
+#include "services/platform/postgres/migration_file.h"
+#include "services/platform/postgres/migration_history.h"
 #include "services/platform/postgres/names.h"
 
 namespace winnow::pg {
 namespace {
 
-constexpr Statement kLock = {"platform.migrate_lock",
-                             "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"};
-constexpr Statement kTableExists = {"platform.migrate_table_exists",
-                                    "SELECT to_regclass($1) IS NOT NULL"};
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
-struct Migration {
-  int version;
-  std::string name;
-  std::string checksum;
-  std::string_view sql;
+// Traffic that queued behind a statement gets on before the next try.
+constexpr milliseconds kPauseAfterLockTimeout(1'500);
+constexpr milliseconds kPauseForOtherMigrator(200);
+
+// A lock of the session: a transaction's would hold a snapshot back, or keep CREATE INDEX
+// CONCURRENTLY from running at all. It is asked for again and again, as a statement that waits for
+// it has a snapshot, for which the other migrator's CREATE INDEX CONCURRENTLY would wait.
+constexpr Statement kTryLock = {"platform.migrate_lock",
+                                "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"};
+constexpr Statement kUnlock = {"platform.migrate_unlock",
+                               "SELECT pg_advisory_unlock(hashtextextended($1, 0))"};
+// Through a transaction pooler, where each transaction may be on another connection.
+constexpr Statement kTryTransactionLock = {
+    "platform.migrate_transaction_lock",
+    "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"};
+
+enum class Step { kApplied, kNothingToDo, kOtherMigrator, kLockTimeout };
+
+// Serialises migrators of a schema. Taken and given back on one session.
+class MigratorLock {
+ public:
+  MigratorLock(Session& session, const std::string& schema)
+      : session_(session), key_("winnow.migrate." + schema) {
+    const Statement& take = session.pooled() ? kTryTransactionLock : kTryLock;
+    held_ = session.Execute(take, key_)[0][0].as<bool>();
+  }
+  ~MigratorLock() {
+    if (!held_ || session_.pooled()) return;
+    try {
+      session_.Execute(kUnlock, key_);
+    } catch (const std::exception& e) {  // then the connection is lost, and the lock with it
+      log::Warn("the lock of migrations was not given back", {{"detail", e.what()}});
+    }
+  }
+  MigratorLock(const MigratorLock&) = delete;
+  MigratorLock& operator=(const MigratorLock&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  Session& session_;
+  const std::string key_;
+  bool held_ = false;
 };
 
-struct Applied {
-  std::string name;
-  std::string checksum;
+// Runs `body` in a transaction of its own, or in the one that a pooled session is in.
+template <class Body>
+void InTransaction(Session& session, Body&& body) {
+  const std::string limit = "SET LOCAL lock_timeout = " + std::to_string(kLockTimeout.count());
+  if (session.pooled()) {
+    session.ExecuteText(limit);
+    body();
+    return;
+  }
+  session.ExecuteText("BEGIN ISOLATION LEVEL READ COMMITTED; " + limit);
+  try {
+    body();
+    session.ExecuteText("COMMIT");
+  } catch (const pqxx::broken_connection&) {
+    throw;
+  } catch (...) {
+    session.ExecuteText("ROLLBACK");
+    throw;
+  }
+}
+
+class Migrator {
+ public:
+  Migrator(Session& session, const Migrations& migrations, const std::vector<MigrationFile>& known)
+      : session_(session), schema_(migrations.schema), binary_(migrations.binary), known_(known) {}
+
+  // Applies the first missing migration. `current`: its name, for messages.
+  StatusOr<Step> ApplyNext(std::string& current);
+
+ private:
+  Status Apply(const MigrationFile& file);
+  Status RunAlone(const std::string& statement);
+  bool TableIsEmpty(const IndexBuild& build);
+
+  Session& session_;
+  const std::string& schema_;
+  const Version binary_;
+  const std::vector<MigrationFile>& known_;
 };
-using AppliedVersions = std::map<int, Applied>;
 
-std::string Checksum(std::string_view text) {
-  const Hash128Value hash = Hash128(text);
-  std::array<char, 33> hex;
-  const int length = std::snprintf(hex.data(), hex.size(), "%016llx%016llx",
-                                   static_cast<unsigned long long>(hash.high),
-                                   static_cast<unsigned long long>(hash.low));
-  return std::string(hex.data(), static_cast<size_t>(length));
-}
-
-// Files are numbered from 1 without a gap, so that two branches cannot both add a version
-// unnoticed.
-StatusOr<std::vector<Migration>> Number(const Migrations& migrations) {
-  WINNOW_RETURN_IF_ERROR(CheckSchemaName(migrations.schema));
-  std::vector<Migration> numbered;
-  for (const embedded::File& file : migrations.files) {
-    int version = 0;
-    std::from_chars(file.name.data(), file.name.data() + file.name.size(), version);
-    if (version != std::ssize(numbered) + 1) {
-      return Internal("migrations of " + migrations.schema + " must be numbered 0001, 0002, ...: " +
-                      std::string(file.name) + " is out of order");
-    }
-    numbered.push_back({version, std::string(file.name), Checksum(file.text), file.text});
+StatusOr<Step> Migrator::ApplyNext(std::string& current) {
+  const MigratorLock lock(session_, schema_);
+  if (!lock.held()) return Step::kOtherMigrator;
+  const AppliedMigrations applied = ReadApplied(session_, schema_);
+  WINNOW_RETURN_IF_ERROR(CheckHistory(schema_, known_, applied, binary_));
+  if (HistoryIsOutdated(session_, schema_)) {
+    InTransaction(session_, [&] { PrepareHistory(session_, schema_, known_); });
   }
-  return numbered;
-}
-
-StatusOr<AppliedVersions> ReadApplied(Session& session, const std::string& schema) {
-  AppliedVersions applied;
-  const std::string table = schema + ".schema_migrations";
-  if (!session.Execute(kTableExists, table)[0][0].as<bool>()) return applied;
-  for (const auto& row :
-       session.ExecuteText("SELECT version, name, checksum FROM " + table + " ORDER BY version")) {
-    applied[row[0].as<int>()] = {row[1].c_str(), row[2].c_str()};
+  for (const MigrationFile& file : known_) {
+    if (applied.contains(file.version)) continue;
+    current = file.name;
+    WINNOW_RETURN_IF_ERROR(Apply(file));
+    return Step::kApplied;
   }
-  return applied;
+  return Step::kNothingToDo;
 }
 
-// What the database has must be the beginning of what this binary knows.
-Status CheckHistory(const std::string& schema, const std::vector<Migration>& known,
-                    const AppliedVersions& applied) {
-  for (const auto& [version, row] : applied) {
-    if (version < 1 || version > std::ssize(known)) {
-      return FailedPrecondition("schema " + schema + " of the database is at version " +
-                                std::to_string(applied.rbegin()->first) +
-                                ", and this binary knows it up to " + std::to_string(known.size()) +
-                                ": start a Winnow at least as new as the one that wrote it");
+Status Migrator::Apply(const MigrationFile& file) {
+  const auto record = [&] { RecordApplied(session_, schema_, file); };
+  if (file.statements.empty()) {
+    InTransaction(session_, [&] {
+      session_.ExecuteText(std::string(file.sql));
+      record();
+    });
+    return OkStatus();
+  }
+  for (const std::string& statement : file.statements) {
+    const bool last = &statement == &file.statements.back();
+    if (IsConcurrent(statement)) {
+      WINNOW_RETURN_IF_ERROR(RunAlone(statement));
+      if (last) InTransaction(session_, record);
+      continue;
     }
-    const Migration& migration = known[static_cast<size_t>(version) - 1];
-    if (migration.checksum == row.checksum) continue;
-    return FailedPrecondition("migration " + migration.name + " of schema " + schema +
-                              " was applied with another text (as " + row.name +
-                              "): this binary is not of the line that wrote the database");
+    InTransaction(session_, [&] {
+      session_.ExecuteText(statement);
+      if (last) record();
+    });
   }
   return OkStatus();
 }
 
-Status Apply(Session& session, const std::string& schema, const Migration& migration) {
-  session.ExecuteText("CREATE SCHEMA IF NOT EXISTS " + schema + ";CREATE TABLE IF NOT EXISTS " +
-                      schema +
-                      ".schema_migrations (version int PRIMARY KEY, name text NOT NULL, "
-                      "checksum text NOT NULL, apply_time timestamptz NOT NULL DEFAULT now())");
-  session.ExecuteText(std::string(migration.sql));
-  const std::string insert =
-      "INSERT INTO " + schema + ".schema_migrations (version, name, checksum) VALUES ($1, $2, $3)";
-  const std::string name = "platform.migrate_insert." + schema;
-  session.Execute({name.c_str(), insert.c_str()}, migration.version, migration.name,
-                  migration.checksum);
+Status Migrator::RunAlone(const std::string& statement) {
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<IndexBuild> build, ParseIndexBuild(statement));
+  if (session_.pooled()) {
+    if (build && TableIsEmpty(*build)) {
+      session_.ExecuteText(WithoutConcurrently(statement));
+      return OkStatus();
+    }
+    return FailedPrecondition(
+        "a migration of schema " + schema_ +
+        " builds or drops an index concurrently, which a transaction pooler cannot keep apart from "
+        "another migrator's: run `winnow migrate` once with a postgres.url that leads to "
+        "PostgreSQL itself, without pooling=transaction");
+  }
+  // It waits for older transactions, and nobody for it: no lock timeout, which would cut it off.
+  session_.ExecuteText("SET lock_timeout = 0");
+  if (build) {
+    BuildIndex(session_, *build, statement);
+  } else {
+    session_.ExecuteText(statement);
+  }
+  session_.ExecuteText("RESET lock_timeout");
   return OkStatus();
 }
 
-// Applies the first missing one, if any, and answers whether there was one.
-StatusOr<bool> ApplyNext(Pool& pool, const std::string& schema, const std::vector<Migration>& known,
-                         Deadline deadline) {
-  return pool.Write(deadline, [&](Session& session) -> StatusOr<bool> {
-    session.Execute(kLock, "winnow.migrate." + schema);
-    WINNOW_ASSIGN_OR_RETURN(const AppliedVersions applied, ReadApplied(session, schema));
-    WINNOW_RETURN_IF_ERROR(CheckHistory(schema, known, applied));
-    for (const Migration& migration : known) {
-      if (applied.contains(migration.version)) continue;
-      WINNOW_RETURN_IF_ERROR(Apply(session, schema, migration));
-      log::Info("migration applied", {{"schema", schema}, {"name", migration.name}});
-      return true;
-    }
+bool Migrator::TableIsEmpty(const IndexBuild& build) {
+  const std::string sql =
+      "SELECT NOT EXISTS (SELECT FROM " + build.schema + "." + build.table + ")";
+  return session_.ExecuteText(sql)[0][0].as<bool>();
+}
+
+// In a catch block: whether the exception is one of waiting for a lock, which another try may not
+// meet.
+bool IsLockTimeout() {
+  try {
+    throw;
+  } catch (const pqxx::deadlock_detected&) {
+    return true;
+  } catch (const pqxx::sql_error& e) {
+    return e.sqlstate() == "55P03";
+  } catch (...) {
     return false;
-  });
+  }
+}
+
+StatusOr<Step> ApplyNext(Pool& pool, const Migrations& migrations,
+                         const std::vector<MigrationFile>& known, bool pooled, Deadline deadline,
+                         std::string& current) {
+  bool lock_timeout = false;
+  const auto body = [&](Session& session) -> StatusOr<Step> {
+    lock_timeout = false;
+    try {
+      return Migrator(session, migrations, known).ApplyNext(current);
+    } catch (...) {
+      lock_timeout = IsLockTimeout();
+      throw;
+    }
+  };
+  StatusOr<Step> step = pooled ? pool.Write(deadline, body) : pool.Read(deadline, body);
+  if (lock_timeout) return Step::kLockTimeout;
+  return step;
+}
+
+void Pause(milliseconds length) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, length, [] { return false; });
+}
+
+// Says once what a migrator waits for, and waits a little.
+class Waiting {
+ public:
+  Waiting(const std::string& schema, Deadline deadline) : schema_(schema), deadline_(deadline) {}
+
+  Status Wait(Step step, const std::string& current) {
+    const bool other = step == Step::kOtherMigrator;
+    const milliseconds pause = other ? kPauseForOtherMigrator : kPauseAfterLockTimeout;
+    if (step != said_) {
+      log::Info(other ? "waiting for another migrator"
+                      : "a migration waits for a table lock that other transactions hold",
+                {{"schema", schema_}, {"name", current}});
+      said_ = step;
+    }
+    if (steady_clock::now() + pause >= deadline_) {
+      return DeadlineExceeded(
+          other ? "another migrator of schema " + schema_ + " did not finish in time: run it again"
+                : "migration " + current + " of schema " + schema_ +
+                      " did not get a table lock in time: end the transactions that hold it "
+                      "(pg_locks, pg_stat_activity) and run it again");
+    }
+    Pause(pause);
+    return OkStatus();
+  }
+
+ private:
+  const std::string& schema_;
+  const Deadline deadline_;
+  Step said_ = Step::kNothingToDo;
+};
+
+StatusOr<std::vector<MigrationFile>> ReadFiles(const Migrations& migrations) {
+  WINNOW_RETURN_IF_ERROR(CheckSchemaName(migrations.schema));
+  return ReadMigrationFiles(migrations.schema, migrations.files);
+}
+
+int NewestOf(const AppliedMigrations& applied) {
+  return applied.empty() ? 0 : applied.rbegin()->first;
+}
+
+void LogNewer(const std::string& schema, int database, size_t known) {
+  if (database <= static_cast<int>(known)) return;
+  log::Info("the schema is newer than this binary, and compatible with it",
+            {{"schema", schema}, {"database", database}, {"binary", known}});
 }
 
 }  // namespace
 
 Status Migrate(Pool& pool, const Migrations& migrations, Deadline deadline) {
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<Migration> known, Number(migrations));
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<MigrationFile> known, ReadFiles(migrations));
+  WINNOW_ASSIGN_OR_RETURN(const bool pooled, pool.Read(deadline, [](Session& session) {
+    return StatusOr<bool>(session.pooled());
+  }));
+  Waiting waiting(migrations.schema, deadline);
+  std::string current;
   while (true) {
-    WINNOW_ASSIGN_OR_RETURN(const bool applied,
-                            ApplyNext(pool, migrations.schema, known, deadline));
-    if (!applied) return OkStatus();
+    const StatusOr<Step> step = ApplyNext(pool, migrations, known, pooled, deadline, current);
+    if (!step.ok() && !current.empty()) {
+      log::Error(
+          "a migration failed",
+          {{"schema", migrations.schema}, {"name", current}, {"error", Message(step.status())}});
+    }
+    WINNOW_RETURN_IF_ERROR(step.status());
+    if (*step == Step::kNothingToDo) break;
+    if (*step == Step::kApplied) {
+      log::Info("migration applied", {{"schema", migrations.schema}, {"name", current}});
+      continue;
+    }
+    WINNOW_RETURN_IF_ERROR(waiting.Wait(*step, current));
   }
+  WINNOW_ASSIGN_OR_RETURN(const SchemaVersions now, ReadSchemaVersions(pool, migrations, deadline));
+  LogNewer(migrations.schema, now.database, known.size());
+  return OkStatus();
 }
 
 Status CheckMigrated(Pool& pool, const Migrations& migrations, Deadline deadline) {
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<Migration> known, Number(migrations));
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<MigrationFile> known, ReadFiles(migrations));
   return pool.Read(deadline, [&](Session& session) -> Status {
-    WINNOW_ASSIGN_OR_RETURN(const AppliedVersions applied, ReadApplied(session, migrations.schema));
-    WINNOW_RETURN_IF_ERROR(CheckHistory(migrations.schema, known, applied));
-    if (applied.size() == known.size()) return OkStatus();
+    const AppliedMigrations applied = ReadApplied(session, migrations.schema);
+    WINNOW_RETURN_IF_ERROR(CheckHistory(migrations.schema, known, applied, migrations.binary));
+    LogNewer(migrations.schema, NewestOf(applied), known.size());
+    if (applied.size() >= known.size()) return OkStatus();
     return FailedPrecondition("schema " + migrations.schema + " of the database is at version " +
                               std::to_string(applied.size()) + " of " +
                               std::to_string(known.size()) + ": run `winnow migrate` first");
+  });
+}
+
+StatusOr<SchemaVersions> ReadSchemaVersions(Pool& pool, const Migrations& migrations,
+                                            Deadline deadline) {
+  return pool.Read(deadline, [&](Session& session) -> StatusOr<SchemaVersions> {
+    const AppliedMigrations applied = ReadApplied(session, migrations.schema);
+    return SchemaVersions{NewestOf(applied), static_cast<int>(migrations.files.size())};
   });
 }
 

@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- Jobs that are in flight, and what became of them. Time is this function's, never a client's;
 -- tests replace it.
 CREATE FUNCTION polling.now() RETURNS timestamptz LANGUAGE sql VOLATILE

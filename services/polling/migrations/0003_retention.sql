@@ -1,3 +1,4 @@
+-- oldest-compatible: 0.2.0
 -- How long ended jobs stay; rules that say nothing of it keep them for 30 days.
 ALTER TABLE polling.policies ADD COLUMN retention_us bigint NOT NULL DEFAULT 2592000000000;
 -- Buried jobs stay, and are not read again by every look for what may go.
