@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./x chaos dedup|newsfeed|classification|polling: the proofs that ctest runs small, at full size.
+# ./x chaos dedup|newsfeed|classification|polling: the proofs that ctest runs small, at full size;
+# ./x chaos upgrade: tools/upgrade.sh.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -45,7 +46,11 @@ case "$#:${1:-}" in
     select=feed_scroll
     export WINNOW_SCROLL_ARTICLES="${WINNOW_SCROLL_ARTICLES:-1000000}"
     ;;
-  *) usage_error "chaos takes nothing, dedup, newsfeed, classification or polling, not '$*'" ;;
+  1:upgrade) exec tools/upgrade.sh ;;
+  *)
+    usage_error "chaos takes nothing, dedup, newsfeed, classification, polling or upgrade," \
+      "not '$*'"
+    ;;
 esac
 tools/install.sh --test
 build release winnow

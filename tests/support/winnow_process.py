@@ -64,9 +64,10 @@ def run_winnow(
     stdin: bytes | None = None,
     environment: dict[str, str] | None = None,
     seconds: float = LIMIT_SECONDS,
+    binary: Path = BINARY,
 ) -> Finished:
     done = subprocess.run(
-        [str(BINARY), *map(str, arguments)],
+        [str(binary), *map(str, arguments)],
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
@@ -127,6 +128,7 @@ class Server:
     store: str = ""
     # Signals that the process inherits as ignored, as a script's background job does.
     ignored: tuple[signal.Signals, ...] = ()
+    binary: Path = BINARY
 
     @property
     def data_dir(self) -> Path:
@@ -140,7 +142,7 @@ class Server:
     def command(self) -> list[str]:
         config = {"metrics": {"listen": "127.0.0.1:0"}, **self.config}
         (self.folder / "config.json").write_text(json.dumps(config))
-        base = [str(BINARY), "serve", "--config", str(self.folder / "config.json")]
+        base = [str(self.binary), "serve", "--config", str(self.folder / "config.json")]
         return [*base, "--data-dir", str(self.data_dir), "--listen", self.address, *self.arguments]
 
     def launch(self, stderr: int | None = None) -> None:
