@@ -1,6 +1,8 @@
 #include "services/app/serving.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 
 #include "services/app/transport.h"
 #include "services/platform/grpc/dead_letter_target.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::chrono::minutes kMigrationLimit{10};
 constexpr std::chrono::seconds kServingLimit{3};
+constexpr std::chrono::milliseconds kStartedPoll{20};
 
 Status CalledOff() {
   return Unavailable(Reason::kShuttingDown, "the start was called off", rpc::Runtime::kRetryAfter);
@@ -134,10 +137,25 @@ Status Serving::StartTargets() {
     WINNOW_RETURN_IF_ERROR(target.start(*peers_));
   }
   WINNOW_RETURN_IF_ERROR(transport_->Start());
+  AwaitStarted();
+  if (start_called_off_.stop_requested()) return CalledOff();
   // Who reads "ready" may ask for health at once. A dependency that is away keeps nobody out.
   server_->AwaitServing(std::chrono::steady_clock::now() + kServingLimit,
                         start_called_off_.get_token());
   return OkStatus();
+}
+
+// Until every target has loaded what it needs, which each bounds itself, or the start is cancelled.
+void Serving::AwaitStarted() {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  for (const rpc::Target& target : targets_) {
+    while (target.is_starting()) {
+      never.wait_for(lock, start_called_off_.get_token(), kStartedPoll, [] { return false; });
+      if (start_called_off_.stop_requested()) return;
+    }
+  }
 }
 
 Status Serving::Stop() {

@@ -47,6 +47,7 @@ class Serving {
   Status BringUpToDate(const std::vector<TargetRow>& rows);
   Status MakeTargets(const std::vector<TargetRow>& rows);
   Status StartTargets();
+  void AwaitStarted();
 
   const config::v1::Config config_;
   const std::string postgres_versions_dir_;

@@ -57,6 +57,27 @@ Fingerprint TextRules::OfNormalized(std::string_view title, std::string_view lea
   return print;
 }
 
+TextRules::Appended TextRules::AppendNormalized(std::string_view title, std::string_view lead,
+                                                std::string_view canonical_url, Scratch& scratch,
+                                                std::vector<index::Token>& tokens) const {
+  std::string& compact = scratch.compact;
+  Appended print;
+  CompactTo(title, compact);
+  order_.AppendTokens(title, compact, scratch.order, tokens);
+  print.title_end = tokens.size();
+  const size_t characters = CountCharacters(compact);
+  print.has_short_title = characters < kShortTitle;
+  print.may_match_short_title = characters < kLeadKeptBelow;
+  print.title_hash = HashOf(compact);
+  print.url_hash = HashOf(canonical_url);
+  lead = CutCharacters(lead, kLeadCompared);
+  if (!lead.empty()) {
+    CompactTo(lead, compact);
+    order_.AppendTokens(lead, compact, scratch.order, tokens);
+  }
+  return print;
+}
+
 std::string TextRules::NormalizedLead(std::string_view text) const {
   return normalizer_.Normalize(CutBytes(text, kLeadBytes), kLeadCharacters);
 }

@@ -54,6 +54,25 @@ class TextRules {
   // From what the store keeps of a document: both are normalised already.
   Fingerprint OfNormalized(std::string_view title, std::string_view lead,
                            std::string_view canonical_url) const;
+
+  // Working memory of AppendNormalized, reused from one document to the next.
+  struct Scratch {
+    std::string compact;
+    TokenOrder::Scratch order;
+  };
+  struct Appended {
+    uint64_t url_hash = 0;
+    uint64_t title_hash = 0;
+    bool has_short_title = false;
+    bool may_match_short_title = false;
+    size_t title_end = 0;  // where the title's tokens end and the lead's begin
+  };
+  // The same as OfNormalized, with the tokens of title and lead appended to `tokens`: for many
+  // documents without an allocation each.
+  Appended AppendNormalized(std::string_view title, std::string_view lead,
+                            std::string_view canonical_url, Scratch& scratch,
+                            std::vector<index::Token>& tokens) const;
+
   // The beginning of a text as it is compared and stored.
   std::string NormalizedLead(std::string_view text) const;
 

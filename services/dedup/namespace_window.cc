@@ -9,8 +9,6 @@ namespace {
 // Long windows have longer segments, so that there are never too many of them.
 constexpr int kMostSegments = 512;
 
-bool FindsByLead(const Policy& policy) { return policy.rule_mode == RuleMode::kCalibrated; }
-
 index::WindowOptions OptionsOf(const Policy& policy, uint16_t segment_entries) {
   return {.floor = policy.candidate_floor,
           .lead_floor = FindsByLead(policy) ? policy.lead_threshold : 0,
@@ -19,7 +17,8 @@ index::WindowOptions OptionsOf(const Policy& policy, uint16_t segment_entries) {
 }
 
 // The plain mode compares leads of titles that a short one could match alone: its guard asks.
-std::span<const index::Token> LeadKept(const Fingerprint& print, const Policy& policy) {
+template <class Print>
+std::span<const index::Token> LeadKept(const Print& print, const Policy& policy) {
   return FindsByLead(policy) || print.may_match_short_title
              ? std::span<const index::Token>(print.lead)
              : std::span<const index::Token>();
@@ -71,6 +70,50 @@ void NamespaceWindow::Keep(const LogEntry& entry) {
   index_.Append(next);
   position_ = trial_position_ = entry.seq;
   last_arrival_ = trial_arrival_ = entry.arrival_time;
+}
+
+index::Root NamespaceWindow::RootAt(index::EntryRef ref) const {
+  return {index_.seq(ref), index_.channel(ref), index_.title(ref), index_.lead(ref),
+          index_.vector(ref)};
+}
+
+std::set<int64_t> NamespaceWindow::MissingOriginals(const WindowPage& page) const {
+  std::set<int64_t> missing;
+  page.ForEach([&](const WindowPage::Entry& entry) {
+    // The log has no gaps: what comes after the first on the page is on it.
+    if (entry.is_root() || entry.root_seq >= page.first_seq()) return;
+    if (!index_.FindSeq(entry.root_seq)) missing.insert(entry.root_seq);
+  });
+  return missing;
+}
+
+void NamespaceWindow::Keep(const WindowPage& page, const std::map<int64_t, LogEntry>& originals) {
+  std::vector<uint32_t> channels;
+  for (const std::string& channel : page.channels()) channels.push_back(ChannelNumber(channel));
+  page.ForEach([&](const WindowPage::Entry& entry) {
+    index::NewEntry next{entry.seq,        entry.arrival, channels[entry.channel],  entry.url_hash,
+                         entry.title_hash, entry.title,   LeadKept(entry, policy_), {}};
+    next.text = entry.text;
+    next.vector = entry.vector;
+    Fingerprint stored;
+    if (!entry.is_root()) {
+      const auto ref = index_.FindSeq(entry.root_seq);
+      next.root = ref ? RootAt(*ref) : RootOf(entry.root_seq, originals, stored);
+    }
+    index_.Append(next);
+    position_ = trial_position_ = entry.seq;
+    last_arrival_ = trial_arrival_ = entry.arrival;
+  });
+}
+
+index::Root NamespaceWindow::RootOf(int64_t seq, const std::map<int64_t, LogEntry>& originals,
+                                    Fingerprint& print) {
+  static const LogEntry kNone;
+  const auto at = originals.find(seq);
+  const LogEntry& original = at == originals.end() ? kNone : at->second;
+  print = rules_.OfNormalized(original.title, original.lead, "");
+  return {seq, ChannelNumber(original.channel), print.title, LeadKept(print, policy_),
+          original.vector};
 }
 
 Judgement NamespaceWindow::Judge(const Fingerprint& print, std::string_view channel, Time arrival) {

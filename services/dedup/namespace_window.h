@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,6 +11,7 @@
 #include "services/dedup/judge.h"
 #include "services/dedup/log_entry.h"
 #include "services/dedup/policy.h"
+#include "services/dedup/window_page.h"
 
 namespace winnow::dedup {
 
@@ -30,6 +33,12 @@ class NamespaceWindow {
   int64_t position() const { return position_; }
   // A committed entry; seqs ascend.
   void Keep(const LogEntry& entry);
+  // Committed entries, many at once. `originals`: those of MissingOriginals as the store has them,
+  // by seq. The result is that of keeping each by itself.
+  void Keep(const WindowPage& page, const std::map<int64_t, LogEntry>& originals);
+  // Originals of entries on the page that are neither in the window nor on the page: older than the
+  // window, or forgotten to save memory.
+  std::set<int64_t> MissingOriginals(const WindowPage& page) const;
   // There is nothing up to `position` that was not kept.
   void Reach(int64_t position) { position_ = trial_position_ = position; }
 
@@ -59,6 +68,11 @@ class NamespaceWindow {
   static constexpr size_t kMostChannels = 100'000;
 
   uint32_t ChannelNumber(std::string_view channel);
+  // The original as the index has it.
+  index::Root RootAt(index::EntryRef ref) const;
+  // The original as the store has it; of none where it is not there. Refers to `print`, which this
+  // fills, and to `originals`.
+  index::Root RootOf(int64_t seq, const std::map<int64_t, LogEntry>& originals, Fingerprint& print);
 
   const TextRules& rules_;
   const EmbedderCalibration* meaning_;

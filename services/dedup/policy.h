@@ -38,6 +38,9 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
+// Whether documents are found by their leads too, so that every lead is in the index.
+inline bool FindsByLead(const Policy& policy) { return policy.rule_mode == RuleMode::kCalibrated; }
+
 // A version of the rules, and how it came to be.
 struct PolicyVersion {
   Policy rules;

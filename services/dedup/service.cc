@@ -1,11 +1,13 @@
 #include "services/dedup/service.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "services/dedup/handlers.h"
 #include "services/dedup/service_config.h"
 #include "services/dedup/service_text_rules.h"
 #include "services/dedup/worker_items.h"
+#include "services/platform/config.h"
 #include "services/platform/embedded.h"
 #include "services/platform/grpc/binder.h"
 #include "services/platform/grpc/error_exit.h"
@@ -220,6 +222,7 @@ struct State {
               },
               metrics,
               memory,
+              loads,
               embedder.ok() ? embedder->get() : nullptr,
               static_cast<size_t>(platform.config.dedup().embedder().batch_size()),
               EmbedderTime(platform.config.dedup())},
@@ -231,11 +234,15 @@ struct State {
         handlers(store, history, worker, watch, parts),
         service(platform.runtime, handlers) {
     memory.max_documents = platform.config.dedup().max_documents();
+    // The other half of the connections is for calls.
+    loads.free_threads =
+        std::clamp(platform.config.postgres().read_connections() / 2, 1, CountCpus());
   }
 
   TextRules rules;
   WorkerMetrics metrics;
   MemoryBudget memory;
+  LoadBudget loads;
   StatusOr<std::unique_ptr<CachedEmbedder>> embedder;  // an error is told by the target's start
   WorkerParts parts;
   Store store;
@@ -264,7 +271,11 @@ rpc::Target MakeDedupTarget(Platform& platform) {
   target.probes = {
       {"postgres", [&platform] { return platform.logs.Check(); }},
       {"events", [&platform] { return platform.transport.Check(); }},
+      {"windows", [worker = &state->worker] { return worker->CheckStart(); }},
+      {"every_window", [worker = &state->worker] { return worker->CheckEveryWindow(); },
+       /*vital=*/false},
   };
+  target.is_starting = [worker = &state->worker] { return !worker->CheckStart().ok(); };
   target.start = [state](rpc::Peers& peers) -> Status {
     WINNOW_RETURN_IF_ERROR(state->embedder.status());
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));

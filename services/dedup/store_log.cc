@@ -15,6 +15,24 @@ constexpr pg::Statement kReadEntries = {
     "   AND e.root_seq <> e.seq"
     " WHERE e.namespace = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"};
 
+// Without the join above: most originals are in the window already. What is not kept of a lead does
+// not travel. The LIMIT keeps the plan a walk along the key, also where nothing was analysed yet.
+constexpr pg::Statement kReadWindowPage = {
+    "dedup.read_window_page",
+    "SELECT seq, root_seq, arrival_time, channel, title, canonical_url,"
+    " CASE WHEN $5::boolean OR char_length(replace(title, ' ', '')) < $6::integer"
+    "   THEN left(lead, $7::integer) ELSE '' END,"
+    " CASE WHEN vector_model = $8 THEN vector END FROM dedup.entries"
+    " WHERE namespace = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"};
+
+constexpr pg::Statement kReadOriginals = {
+    "dedup.read_originals",
+    "SELECT wanted.seq, found.channel, found.title, found.lead,"
+    " CASE WHEN found.vector_model = $3 THEN found.vector END"
+    " FROM unnest($2::bigint[]) AS wanted(seq) CROSS JOIN LATERAL"
+    "   (SELECT channel, title, lead, vector_model, vector FROM dedup.entries"
+    "    WHERE namespace = $1 AND seq = wanted.seq LIMIT 1) AS found"};
+
 constexpr pg::Statement kEntryFrom = {
     "dedup.entry_from",
     "SELECT seq, arrival_time FROM dedup.entries WHERE namespace = $1 AND seq >= $2"
@@ -90,6 +108,37 @@ std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, i
     entries.push_back(EntryOf(row));
   }
   return entries;
+}
+
+void ReadWindowPage(pg::Session& session, const std::string& ns, int64_t after, int64_t last,
+                    int limit, const Policy& policy, const std::string& model, WindowPage& page) {
+  const pqxx::result rows =
+      session.Execute(kReadWindowPage, ns, after, last, limit, FindsByLead(policy),
+                      static_cast<int>(kLeadKeptBelow), static_cast<int>(kLeadCompared), model);
+  page.Reserve(rows.size());
+  const auto text = [](const pqxx::field& field) {
+    return std::string_view(field.c_str(), field.size());
+  };
+  for (const auto& row : rows) {
+    page.Add({row[0].as<int64_t>(), row[1].as<int64_t>(), pg::ToTime(row[2]), text(row[3]),
+              text(row[4]), text(row[6]), text(row[5]), VectorOf(row[7])});
+  }
+}
+
+std::map<int64_t, LogEntry> ReadOriginals(pg::Session& session, const std::string& ns,
+                                          const std::set<int64_t>& seqs, const std::string& model) {
+  std::map<int64_t, LogEntry> originals;
+  if (seqs.empty()) return originals;
+  pg::Array wanted;
+  for (const int64_t seq : seqs) wanted.Add(seq);
+  for (const auto& row : session.Execute(kReadOriginals, ns, wanted, model)) {
+    LogEntry& original = originals[row[0].as<int64_t>()];
+    original.channel = row[1].c_str();
+    original.title = row[2].c_str();
+    original.lead = row[3].c_str();
+    original.vector = VectorOf(row[4]);
+  }
+  return originals;
 }
 
 int64_t FirstSeqSince(pg::Session& session, const std::string& ns, int64_t head, Time earliest) {

@@ -10,6 +10,8 @@
 
 #include "services/dedup/decision.h"
 #include "services/dedup/log_entry.h"
+#include "services/dedup/policy.h"
+#include "services/dedup/window_page.h"
 #include "services/platform/postgres/session.h"
 
 // The log of a namespace as its writers and followers read and extend it. Statements throw pqxx
@@ -20,6 +22,15 @@ namespace winnow::dedup {
 // made; empty: with none.
 std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,
                                   int limit, const std::string& model);
+
+// Adds the committed entries with seq in (after, last], at most `limit` of them, to a page of a
+// window. Leads are read where the policy keeps them: of all documents, or of short titles alone.
+void ReadWindowPage(pg::Session& session, const std::string& ns, int64_t after, int64_t last,
+                    int limit, const Policy& policy, const std::string& model, WindowPage& page);
+
+// Channel, title, lead and `model`'s vector of entries, by seq.
+std::map<int64_t, LogEntry> ReadOriginals(pg::Session& session, const std::string& ns,
+                                          const std::set<int64_t>& seqs, const std::string& model);
 
 // Where a window begins: the first seq that arrived at `earliest` or later, found by halving
 // between the ends of the log; head + 1 when none did.

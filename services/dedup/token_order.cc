@@ -74,18 +74,29 @@ index::Token TokenOrder::RankOf(uint64_t hash) const {
 
 index::Token TokenOrder::Rank(std::string_view token) const { return RankOf(Hash64(token)); }
 
-std::vector<index::Token> TokenOrder::TokensOf(std::string_view normalized) const {
-  std::vector<uint64_t> hashes;
-  hashes.reserve(normalized.size() / 2);
-  ForEachToken(normalized, [&](std::string_view token) {
+void TokenOrder::AppendTokens(std::string_view normalized, std::string_view compact,
+                              Scratch& scratch, std::vector<index::Token>& tokens) const {
+  std::vector<uint64_t>& hashes = scratch.hashes;
+  hashes.clear();
+  const auto add = [&](std::string_view token) {
     hashes.push_back(Hash64(token));
     __builtin_prefetch(HomeOf(hashes.back()));
-  });
-  std::vector<index::Token> tokens;
-  tokens.reserve(hashes.size());
+  };
+  ForEachGram(compact, add);
+  ForEachWord(normalized, add);
+  const size_t before = tokens.size();
   for (const uint64_t hash : hashes) tokens.push_back(RankOf(hash));
-  std::sort(tokens.begin(), tokens.end());
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(before);
+  std::sort(begin, tokens.end());
+  tokens.erase(std::unique(begin, tokens.end()), tokens.end());
+}
+
+std::vector<index::Token> TokenOrder::TokensOf(std::string_view normalized) const {
+  Scratch scratch;
+  scratch.hashes.reserve(normalized.size() / 2);
+  std::vector<index::Token> tokens;
+  tokens.reserve(normalized.size() / 2);
+  AppendTokens(normalized, Compact(normalized), scratch, tokens);
   return tokens;
 }
 

@@ -29,6 +29,14 @@ class TokenOrder {
   // The tokens of a normalised text: ascending, no repeats.
   std::vector<index::Token> TokensOf(std::string_view normalized) const;
 
+  // Working memory of AppendTokens, reused from one text to the next.
+  struct Scratch {
+    std::vector<uint64_t> hashes;
+  };
+  // Appends the tokens of a normalised text, whose form without spaces is `compact`.
+  void AppendTokens(std::string_view normalized, std::string_view compact, Scratch& scratch,
+                    std::vector<index::Token>& tokens) const;
+
  private:
   int64_t version_ = 0;
   // An open-addressing table by hash: a text has a hundred tokens and more, most of them not

@@ -19,9 +19,19 @@ size_t LatinOrDigitAt(std::string_view text, size_t at) {
 }  // namespace
 
 std::string Compact(std::string_view normalized) {
-  std::string compact(normalized);
-  std::erase(compact, ' ');
+  std::string compact;
+  CompactTo(normalized, compact);
   return compact;
+}
+
+void CompactTo(std::string_view normalized, std::string& compact) {
+  compact.resize(normalized.size());
+  char* end = compact.data();
+  for (const char c : normalized) {
+    *end = c;
+    end += c == ' ' ? 0 : 1;
+  }
+  compact.resize(static_cast<size_t>(end - compact.data()));
 }
 
 // "삼성ai" holds the word "ai": scripts part words where no space does.

@@ -14,6 +14,8 @@ inline constexpr size_t kGramLength = 3;
 
 // A normalised text without its spaces.
 std::string Compact(std::string_view normalized);
+// The same into `compact`, which is overwritten.
+void CompactTo(std::string_view normalized, std::string& compact);
 
 // Calls visit(gram) for every run of kGramLength characters of a text without spaces; for a shorter
 // text as a whole.

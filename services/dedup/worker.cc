@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "services/platform/grpc/rpc_status.h"
-#include "services/platform/log.h"
 
 namespace winnow::dedup {
 namespace {
@@ -17,11 +16,8 @@ constexpr int kThreads = 4;
 constexpr size_t kMostWaiting = 20'000;
 // Documents of a transaction where somebody waits for one, unless more are waited for.
 constexpr size_t kMostBesideUrgent = 100;
-// Namespaces with a window in memory; of more, the one that was idle the longest gives way.
-constexpr size_t kMostNamespaces = 1'000;
-constexpr int kMostLoadedAtStart = 100;
-constexpr std::chrono::seconds kStartTime(5);
-constexpr std::chrono::seconds kLoadTime(30);
+// Windows loaded at once: each has a thread that fills its index, beside those that read ahead.
+constexpr int kLoadThreads = 2;
 constexpr std::chrono::milliseconds kRetryAfter(250);
 
 }  // namespace
@@ -40,34 +36,18 @@ Worker::Worker(const WorkerParts& parts, Metrics& metrics)
   gauges_.push_back(metrics.AddGauge(
       "winnow_dedup_window_documents", "Documents in memory that later ones are compared with.", {},
       [&memory = parts_.memory] { return static_cast<double>(memory.documents.load()); }));
+  AddLoadGauges(metrics);
 }
 
 Worker::~Worker() { Stop(); }
 
 void Worker::Start() {
-  RequestLoads();
+  started_ = logged_ = steady_clock::now();
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Run(); });
+  for (int i = 0; i < kLoadThreads; ++i) threads_.emplace_back([this] { RunLoads(); });
+  load_watch_.Start([this] { return WatchLoads(); });
   turns_.Start();
   if (meaning_) meaning_->Start();
-}
-
-// Without it the first document of each namespace would wait for its window.
-void Worker::RequestLoads() {
-  const auto read = [](pg::Session& session) -> StatusOr<std::vector<std::string>> {
-    return ReadNamespaces(session, kMostLoadedAtStart);
-  };
-  const auto namespaces = parts_.reads.Read(steady_clock::now() + kStartTime, read);
-  if (!namespaces.ok()) {
-    log::Warn("dedup windows are loaded when they are asked for: the store is away",
-              {{"error", Message(namespaces.status())}});
-    return;
-  }
-  std::lock_guard lock(mutex_);
-  for (const std::string& ns : *namespaces) {
-    Lane& lane = *LaneFor(ns);
-    lane.is_to_load = true;
-    MakeReady(lane);
-  }
 }
 
 void Worker::Stop() {
@@ -75,6 +55,7 @@ void Worker::Stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+    parts_.loads.stopping = true;
     for (auto& [ns, lane] : lanes_) {
       for (std::deque<Job>* queue : {&lane->urgent, &lane->bulk}) {
         std::move(queue->begin(), queue->end(), std::back_inserter(left));
@@ -84,6 +65,8 @@ void Worker::Stop() {
     waiting_ = 0;
   }
   changed_.notify_all();
+  load_changed_.notify_all();
+  load_watch_.Stop();
   for (Job& job : left) Answer(parts_, job, rpc::ShuttingDown());
   if (meaning_) {
     for (Job& job : meaning_->Stop()) Answer(parts_, job, rpc::ShuttingDown());
@@ -105,7 +88,7 @@ void Worker::Submit(std::vector<Job> jobs) {
 }
 
 void Worker::Enqueue(std::vector<Job> jobs) {
-  std::vector<std::pair<Job, Status>> refused;
+  Refused refused;
   {
     std::lock_guard lock(mutex_);
     for (Job& job : jobs) {
@@ -122,6 +105,11 @@ void Worker::Enqueue(std::vector<Job> jobs) {
     }
   }
   changed_.notify_all();
+  load_changed_.notify_all();
+  AnswerAll(std::move(refused));
+}
+
+void Worker::AnswerAll(Refused refused) {
   for (auto& [job, status] : refused) Answer(parts_, job, status);
 }
 
@@ -154,18 +142,27 @@ Worker::Lane* Worker::LaneFor(const std::string& ns) {
 
 // With the lock held.
 void Worker::MakeReady(Lane& lane) {
-  if (lane.is_ready || lane.is_busy || !HasWork(lane)) return;
+  if (lane.is_ready || lane.is_busy) return;
+  if (!lane.decider.is_loaded()) {
+    if (!lane.is_to_load && lane.urgent.empty() && lane.bulk.empty()) return;
+    lane.is_ready = true;
+    // What somebody waits for goes before what is loaded in advance.
+    lane.urgent.empty() ? to_load_.push_back(&lane) : to_load_.push_front(&lane);
+    return;
+  }
+  if (!HasWork(lane)) return;
   lane.is_ready = true;
   ready_.push_back(&lane);
 }
 
-// With the lock held. Where there is nothing but bulk that needs a turn, that is asked for.
+// With the lock held, of a loaded window. Where there is nothing but bulk that needs a turn, that
+// is asked for.
 bool Worker::HasWork(Lane& lane) {
   if (!lane.bulk.empty() && !lane.may_take_bulk() && !lane.is_turn_asked) {
     lane.is_turn_asked = turns_.Ask(lane.ns);
     if (!lane.is_turn_asked) lane.turn.emplace();
   }
-  return lane.is_to_load || !lane.urgent.empty() || (!lane.bulk.empty() && lane.may_take_bulk());
+  return !lane.urgent.empty() || (!lane.bulk.empty() && lane.may_take_bulk());
 }
 
 void Worker::Grant(const std::string& ns, BulkTurns::Turn turn) {
@@ -191,10 +188,9 @@ void Worker::Run() {
     lane.is_busy = true;
     lane.used = ++uses_;
     std::vector<Job> jobs = TakeJobs(lane);
-    const bool is_to_load = std::exchange(lane.is_to_load, false);
     std::optional<BulkTurns::Turn> turn = std::exchange(lane.turn, std::nullopt);
     lock.unlock();
-    std::vector<Job> left = ProcessAll(lane, std::move(jobs), is_to_load);
+    std::vector<Job> left = ProcessAll(lane, std::move(jobs));
     turn.reset();
     lock.lock();
     if (stopping_ && !left.empty()) {
@@ -205,8 +201,10 @@ void Worker::Run() {
     PutBack(lane, std::move(left));
     lane.is_busy = false;
     lane.has_company = lane.decider.has_company();
+    if (!lane.decider.is_loaded()) lane.is_to_load = true;
     // Behind the others: a busy namespace does not keep them waiting.
     MakeReady(lane);
+    load_changed_.notify_one();
   }
 }
 
@@ -235,7 +233,7 @@ void Worker::PutBack(Lane& lane, std::vector<Job> jobs) {
   }
 }
 
-std::vector<Job> Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load) {
+std::vector<Job> Worker::ProcessAll(Lane& lane, std::vector<Job> jobs) {
   const auto now = steady_clock::now();
   const auto late = std::stable_partition(jobs.begin(), jobs.end(),
                                           [&](const Job& job) { return job.deadline > now; });
@@ -243,12 +241,7 @@ std::vector<Job> Worker::ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_t
     Answer(parts_, *job, DeadlineExceeded("dedup's queue was longer than the call's deadline"));
   }
   jobs.erase(late, jobs.end());
-  if (!jobs.empty()) {
-    lane.decider.Process(jobs);
-  } else if (is_to_load) {
-    const Status loaded = lane.decider.Load(now + kLoadTime);
-    if (!loaded.ok()) log::Warn("dedup window not loaded yet", {{"error", Message(loaded)}});
-  }
+  if (!jobs.empty()) lane.decider.Process(jobs);
   std::erase_if(jobs, [](const Job& job) { return job.is_answered(); });
   return jobs;
 }

@@ -16,6 +16,7 @@
 #include "services/dedup/worker_meaning.h"
 #include "services/dedup/worker_parts.h"
 #include "services/dedup/worker_turns.h"
+#include "services/platform/periodic_thread.h"
 
 namespace winnow::dedup {
 
@@ -26,7 +27,7 @@ class Worker {
   Worker(const WorkerParts& parts, Metrics& metrics);
   ~Worker();  // stops
 
-  // Starts deciding, and loads the windows of the namespaces that were written last.
+  // Starts deciding, and loading the windows of the namespaces that were written last.
   void Start();
   // What waits is refused. Later submissions are too.
   void Stop();
@@ -37,7 +38,17 @@ class Worker {
 
   size_t waiting() const;
 
+  // Whether the windows that were to be loaded at the start are: what readiness goes by. OK for
+  // good from then on, and after two minutes at the latest, or where a window cannot be loaded for
+  // another reason than the store's absence: calls of that namespace fail, all others are answered.
+  Status CheckStart() const;
+  // Whether every window that is held, or was asked for, is loaded.
+  Status CheckEveryWindow() const;
+
  private:
+  // Namespaces with a window in memory; of more, the one that was idle the longest gives way.
+  static constexpr size_t kMostNamespaces = 1'000;
+
   struct Lane {
     Lane(const std::string& name, const WorkerParts& parts) : ns(name), decider(name, parts) {}
     const std::string ns;
@@ -45,8 +56,13 @@ class Worker {
     std::deque<Job> urgent;
     std::deque<Job> bulk;
     bool is_busy = false;
-    bool is_ready = false;  // it is in ready_
-    bool is_to_load = false;
+    bool is_ready = false;     // it is in ready_
+    bool is_to_load = false;   // though nobody waits
+    bool is_loading = false;   // a loading thread has made it busy
+    bool is_of_start = false;  // readiness waits for it
+    int failed_loads = 0;      // in a row
+    Status load_error;         // of the last one
+    Deadline retry_load{};     // when it failed: the next try, if nobody asks before
     // Bulk needs a turn among the instances; `turn` is there (or null) when it has its own.
     bool has_company = false;
     bool is_turn_asked = false;
@@ -57,7 +73,11 @@ class Worker {
     bool is_in_use() const { return is_busy || is_ready || is_turn_asked; }
   };
 
+  using Refused = std::vector<std::pair<Job, Status>>;
+  using Lock = std::unique_lock<std::mutex>;
+
   bool is_stopping() const;
+  void AnswerAll(Refused refused);
   // To the namespace's queue; after their vectors, where there is an embedder.
   void Enqueue(std::vector<Job> jobs);
   Lane* LaneFor(const std::string& ns);
@@ -65,23 +85,52 @@ class Worker {
   void MakeReady(Lane& lane);
   bool HasWork(Lane& lane);
   void Grant(const std::string& ns, BulkTurns::Turn turn);
-  void RequestLoads();
   void Run();
   std::vector<Job> TakeJobs(Lane& lane);
   // Gives the jobs that were left unanswered.
-  std::vector<Job> ProcessAll(Lane& lane, std::vector<Job> jobs, bool is_to_load);
+  std::vector<Job> ProcessAll(Lane& lane, std::vector<Job> jobs);
   void PutBack(Lane& lane, std::vector<Job> jobs);
+
+  // Loading, in worker_load.cc.
+  void RunLoads();
+  void EndLoad(Lane& lane, const Status& loaded, Lock& lock);
+  std::chrono::milliseconds WatchLoads();
+  void ListNamespaces();
+  Refused TakeLate(Deadline now);
+  void TakeLateOf(Lane& lane, Deadline now, Refused& refused);
+  void RetryLoads(Deadline now);
+  void LogProgress(Deadline now);
+  void JudgeStart(Deadline now);
+  void AddLoadGauges(Metrics& metrics);
+  enum class WindowState { kLoading, kLoaded, kFailed };
+  static WindowState StateOf(const Lane& lane);
+  struct WindowCounts {
+    size_t loading = 0, loaded = 0, failed = 0;
+    int64_t entries = 0, expected = 0;  // of the loads that run
+    std::string first_error;
+  };
+  WindowCounts CountWindows(bool only_of_start) const;
 
   const WorkerParts parts_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable load_changed_;
   std::map<std::string, std::unique_ptr<Lane>> lanes_;
   std::deque<Lane*> ready_;
+  std::deque<Lane*> to_load_;
   bool stopping_ = false;
+  Deadline started_{};
+  // Why the namespaces of the start are not known yet.
+  Status listed_ = Unavailable(Reason::kWindowLoading, "the namespaces have not been listed yet",
+                               std::chrono::seconds(1));
+  Deadline list_again_{};
+  bool is_ready_ = false;  // the windows of the start are loaded, or given up
+  Deadline logged_{};      // when progress was
   uint64_t uses_ = 0;
   size_t waiting_ = 0;
   BulkTurns turns_;
   std::vector<std::thread> threads_;
+  PeriodicThread load_watch_;
   std::unique_ptr<MeaningStage> meaning_;      // null without an embedder
   std::vector<std::shared_ptr<void>> gauges_;  // last: they read the above
 };

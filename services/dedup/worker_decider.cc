@@ -62,7 +62,7 @@ void NamespaceDecider::DecideAndCheck(std::vector<Job>& jobs) {
   Jobs checked;
   for (Job& job : jobs) (job.is_remembered ? remembered : checked).push_back(&job);
   if (!remembered.empty()) Decide(remembered);
-  if (!checked.empty()) Check(checked);
+  if (!checked.empty() && is_loaded()) Check(checked);
 }
 
 void NamespaceDecider::Decide(const Jobs& jobs) {
@@ -72,16 +72,17 @@ void NamespaceDecider::Decide(const Jobs& jobs) {
   Status status;
   for (int round = 0; round < kRounds; ++round) {
     Need need = Need::kNothing;
-    status = Load(deadline);
+    status = CatchUp(deadline);
+    if (!is_loaded()) return;
     bool is_too_slow = false;
     if (status.ok()) status = DecideOnce(jobs, deadline, need, is_too_slow);
     if (status.ok()) return;
-    if (window_) window_->TakeBackTrial();
+    window_->TakeBackTrial();
     if (is_too_slow) return HalveOrGiveUp(jobs, status);
     if (need == Need::kNothing) break;
     parts_.metrics.window_retries.Increment();
     is_current_ = false;
-    if (need == Need::kReload) window_.reset();
+    if (need == Need::kReload) return window_.reset();
   }
   for (Job* job : jobs) Answer(parts_, *job, status);
 }
@@ -146,15 +147,17 @@ void NamespaceDecider::Check(const Jobs& jobs) {
   StatusOr<std::vector<Decision>> decisions = std::vector<Decision>();
   for (int round = 0; round < kRounds; ++round) {
     Need need = Need::kNothing;
-    if (Status status = Load(deadline); !status.ok()) {
-      decisions = status;
+    const Status caught_up = CatchUp(deadline);
+    if (!is_loaded()) return;
+    if (!caught_up.ok()) {
+      decisions = caught_up;
       break;
     }
     decisions = parts_.reads.Read(
         deadline, [&](pg::Session& session) { return CheckOnce(session, jobs, need); });
     if (need == Need::kNothing) break;
     is_current_ = false;
-    if (need == Need::kReload) window_.reset();
+    if (need == Need::kReload) return window_.reset();
   }
   for (size_t i = 0; i < jobs.size(); ++i) {
     Answer(parts_, *jobs[i],

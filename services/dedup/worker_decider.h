@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "services/dedup/worker_batch.h"
 #include "services/dedup/worker_job.h"
 #include "services/dedup/worker_parts.h"
+#include "services/dedup/worker_progress.h"
 
 namespace winnow::dedup {
 
@@ -21,12 +23,18 @@ class NamespaceDecider {
   NamespaceDecider(const NamespaceDecider&) = delete;
   NamespaceDecider& operator=(const NamespaceDecider&) = delete;
 
-  // Answers jobs, at most batch_limit() of them. Those that it leaves unanswered took too long for
-  // one transaction: they are to be given again, in this order, after whoever else waits.
+  // Answers jobs, at most batch_limit() of them. Those that it leaves unanswered are to be given
+  // again, in this order: once the window is loaded where it is not; otherwise after the other
+  // namespaces, as they took too long for one transaction.
   void Process(std::vector<Job>& jobs);
-  // Brings the window up to date before anybody asks. An error is met again, and told, by whoever
-  // asks next.
-  Status Load(Deadline deadline);
+
+  // Whether the window is there. Not before Load, nor when the log has another history, the rules
+  // ask for more of it, or so much was appended by others that reading it takes a while.
+  bool is_loaded() const { return window_.has_value() && !is_far_behind_; }
+  // Brings the window to the head of the log. After an error the next try goes on from there.
+  Status Load();
+  // Of the Load that runs. Any thread.
+  const LoadProgress& progress() const { return progress_; }
 
   // How many documents a transaction should have to hold the lock about LockTime() at most; fewer
   // than kLeastBatch where that took too long.
@@ -48,16 +56,22 @@ class NamespaceDecider {
   Decision JudgeAlone(const Job& job, Judgement& judged);
   Need FollowLog(pg::Session& session, const pg::Head& head, const Policy& policy);
   Status Open(Deadline deadline);
+  StatusOr<int64_t> HeadToLoad(Deadline deadline);
+  Status LoadUpTo(int64_t head);
+  Status CatchUp(Deadline deadline);
   StatusOr<bool> ReadPage(Deadline deadline);
   void KeepWithinMemory();
+  void CountShortened(int64_t documents) const;
   std::chrono::milliseconds LockTime() const;
   void Adapt(size_t documents, std::chrono::steady_clock::duration elapsed);
 
   const std::string ns_;
   const WorkerParts& parts_;
   std::optional<NamespaceWindow> window_;
-  std::string epoch_;        // of the history that the window was read from
-  bool is_current_ = false;  // false: there may be more to read than a transaction should
+  std::string epoch_;           // of the history that the window was read from
+  bool is_current_ = false;     // false: there may be more to read than a transaction should
+  bool is_far_behind_ = false;  // there is more to read than a call should wait for
+  LoadProgress progress_;
   size_t batch_limit_ = 250;
   Deadline last_foreign_{};        // when another instance's entries were last met
   int64_t counted_documents_ = 0;  // what of the shared budget is this window's

@@ -3,13 +3,21 @@
 
 #include "services/dedup/store_policies.h"
 #include "services/dedup/worker_decider.h"
+#include "services/dedup/worker_pages.h"
 #include "services/platform/log.h"
 #include "services/platform/postgres/log_transaction.h"
 
 namespace winnow::dedup {
 namespace {
 
+using std::chrono::steady_clock;
+
 constexpr int kPage = 2'000;
+// What is read while somebody's call waits; more is loaded as a window is.
+constexpr int kMostPagesCaughtUp = 10;
+constexpr int64_t kMostCaughtUp = int64_t{kPage} * (kMostPagesCaughtUp - 1);
+constexpr std::chrono::seconds kHeadTime(10);
+constexpr int64_t kLoggedEntries = 10'000;  // smaller loads are not logged
 // Entries of other instances that a transaction reads while others wait for its lock.
 constexpr int64_t kMostReadUnderLock = 4'000;
 constexpr int64_t kMostSegmentEntries = 60'000;
@@ -30,10 +38,85 @@ NamespaceDecider::~NamespaceDecider() {
   KeepWithinMemory();
 }
 
-Status NamespaceDecider::Load(Deadline deadline) {
-  if (!window_) WINNOW_RETURN_IF_ERROR(Open(deadline));
-  // Page by page: what was read stays when time runs out, so that the next try goes on from there.
-  while (!is_current_) {
+Status NamespaceDecider::Load() {
+  progress_.Begin();
+  const auto begun = steady_clock::now();
+  Status loaded;
+  try {
+    // Others append meanwhile: after the first time, what a call can wait for is left to calls.
+    for (int64_t left = 0; loaded.ok(); left = kMostCaughtUp) {
+      const StatusOr<int64_t> head = HeadToLoad(steady_clock::now() + kHeadTime);
+      loaded = head.status();
+      if (!loaded.ok() || *head - window_->position() <= left) break;
+      loaded = LoadUpTo(*head);
+    }
+  } catch (const std::exception& error) {
+    window_.reset();
+    loaded = Internal("window of namespace " + ns_ + ": " + error.what());
+  }
+  if (loaded.ok()) is_far_behind_ = is_current_ = false;  // the rest is read by whoever asks first
+  if (loaded.ok() && progress_.entries() >= kLoggedEntries) {
+    const double seconds = std::chrono::duration<double>(steady_clock::now() - begun).count();
+    log::Info("dedup window loaded",
+              {{"namespace", ns_},
+               {"entries", progress_.entries()},
+               {"documents", window_->size()},
+               {"seconds", seconds},
+               {"entries_per_second", static_cast<double>(progress_.entries()) / seconds}});
+  }
+  progress_.End();
+  return loaded;
+}
+
+// With a window of the log's history, which may hold nothing yet.
+StatusOr<int64_t> NamespaceDecider::HeadToLoad(Deadline deadline) {
+  pg::Head log;
+  WINNOW_RETURN_IF_ERROR(parts_.reads.Read(deadline, [&](pg::Session& session) -> Status {
+    WINNOW_ASSIGN_OR_RETURN(log, pg::ReadHead(session, {kSchema, ns_}));
+    return OkStatus();
+  }));
+  if (window_ && (log.epoch != epoch_ || log.head < window_->position())) window_.reset();
+  if (!window_) {
+    is_far_behind_ = true;
+    WINNOW_RETURN_IF_ERROR(Open(deadline));
+  }
+  return log.head;
+}
+
+Status NamespaceDecider::LoadUpTo(int64_t head) {
+  const int64_t entries = head - window_->position();
+  progress_.Expect(progress_.entries() + entries);
+  if (entries >= kLoggedEntries) {
+    log::Info("dedup window load begins", {{"namespace", ns_}, {"entries", entries}});
+  }
+  PageReader pages(parts_, ns_, window_->policy(), window_->position(), head);
+  while (!pages.at_end()) {
+    WINNOW_ASSIGN_OR_RETURN(const PageReader::Page page, pages.Next());
+    const std::set<int64_t> missing = window_->MissingOriginals(*page.entries);
+    std::map<int64_t, LogEntry> originals;
+    if (!missing.empty()) {
+      WINNOW_RETURN_IF_ERROR(
+          parts_.reads.Read(steady_clock::now() + kHeadTime, [&](pg::Session& session) {
+            originals = ReadOriginals(session, ns_, missing, parts_.model());
+            return OkStatus();
+          }));
+    }
+    const int64_t before = window_->position();
+    window_->Keep(*page.entries, originals);
+    window_->Reach(page.last);
+    window_->Expire();
+    KeepWithinMemory();
+    progress_.Advance(page.last - before);
+  }
+  return OkStatus();
+}
+
+// Page by page: what was read stays when time runs out, so that the next try goes on from there.
+// Leaves a window that is far behind to Load.
+Status NamespaceDecider::CatchUp(Deadline deadline) {
+  for (int pages = 0; is_loaded() && !is_current_; ++pages) {
+    is_far_behind_ = pages == kMostPagesCaughtUp;
+    if (is_far_behind_) break;
     WINNOW_ASSIGN_OR_RETURN(is_current_, ReadPage(deadline));
     window_->Expire();
     KeepWithinMemory();
@@ -49,6 +132,11 @@ Status NamespaceDecider::Open(Deadline deadline) {
     const std::optional<Time> last = LastArrival(session, ns_);
     int64_t first = head.head + 1;
     if (last) first = FirstSeqSince(session, ns_, head.head, *last - policy.window);
+    if (head.head - first >= parts_.memory.max_documents) {
+      // The oldest would be forgotten as they come.
+      first = head.head - parts_.memory.max_documents + 1;
+      CountShortened(parts_.memory.max_documents);
+    }
     window_.emplace(parts_.rules, policy, first - 1, SegmentEntries(parts_.memory.max_documents),
                     parts_.meaning());
     epoch_ = head.epoch;
@@ -91,12 +179,16 @@ void NamespaceDecider::KeepWithinMemory() {
   account();
   while (window_ && parts_.memory.documents > parts_.memory.max_documents && window_->Shorten()) {
     account();
-    parts_.metrics.CountShortened();
-    log::Warn("dedup window shortened to keep within dedup.max_documents",
-              {{"namespace", ns_},
-               {"documents", counted_documents_},
-               {"max_documents", parts_.memory.max_documents}});
+    CountShortened(counted_documents_);
   }
+}
+
+void NamespaceDecider::CountShortened(int64_t documents) const {
+  parts_.metrics.CountShortened();
+  log::Warn("dedup window shortened to keep within dedup.max_documents",
+            {{"namespace", ns_},
+             {"documents", documents},
+             {"max_documents", parts_.memory.max_documents}});
 }
 
 }  // namespace winnow::dedup

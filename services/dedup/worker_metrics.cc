@@ -81,6 +81,9 @@ WorkerMetrics::WorkerMetrics(Metrics& metrics)
       batch_documents(metrics.GetHistogram("winnow_dedup_batch_documents",
                                            "Documents of one log transaction.",
                                            {1, 3, 10, 30, 100, 300, 1'000})),
+      load_seconds(metrics.GetHistogram("winnow_dedup_window_load_seconds",
+                                        "Load of a namespace's window, failed ones included.",
+                                        {0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300})),
       turn_seconds(metrics.GetHistogram(
           "winnow_dedup_bulk_turn_seconds",
           "Wait of documents in bulk for their turn among instances that write to one namespace.",

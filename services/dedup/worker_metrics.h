@@ -45,6 +45,7 @@ struct WorkerMetrics {
   Timing write;    // a batch's writes, without the commit
   Histogram& batch_seconds;
   Histogram& batch_documents;
+  Histogram& load_seconds;  // of windows
   Histogram& turn_seconds;  // that bulk waits for other instances
   Counter& item_retries;
   Counter& window_retries;

@@ -24,6 +24,12 @@ struct MemoryBudget {
   int64_t max_documents = 4'000'000;
 };
 
+// What the loads of all windows share.
+struct LoadBudget {
+  std::atomic<int> free_threads{2};  // that read ahead, each with a connection
+  std::atomic<bool> stopping{false};
+};
+
 // How long the comparisons of one log transaction may take. The store ends a transaction that is
 // idle for two seconds.
 struct JudgeLimits {
@@ -41,6 +47,7 @@ struct WorkerParts {
   std::function<void()> committed;  // told after decisions were stored, with their events
   WorkerMetrics& metrics;
   MemoryBudget& memory;
+  LoadBudget& loads;
   CachedEmbedder* embedder = nullptr;  // null: meaning is not compared
   size_t embedder_batch = 16;          // texts it is asked for at once, at most
   // How long somebody waits for the embedder before he is told what the rest says.

@@ -42,6 +42,7 @@ enum class Reason {
   kCancelled = 17,
   kRedisUnavailable = 18,
   kStaleToken = 19,
+  kWindowLoading = 20,
 };
 
 // One thing wrong with a request. `field` is a path as callers write it: "items[3].title".

@@ -18,7 +18,8 @@ struct Cpu {
   double postgres = 0;  // all processes of the PostgreSQL server
 };
 
-// utime and stime of /proc/PID/stat in seconds when PID is `postmaster` or a child of it, else 0.
+// utime and stime of /proc/PID/stat in seconds when PID is `postmaster`, children that ended
+// included, or a child of it; else 0.
 inline double CpuOf(const std::filesystem::path& process, pid_t postmaster) {
   std::ifstream file(process / "stat");
   std::string line;
@@ -28,11 +29,11 @@ inline double CpuOf(const std::filesystem::path& process, pid_t postmaster) {
   std::istringstream rest(line.substr(name_end + 2));
   std::vector<std::string> fields;
   for (std::string field; rest >> field;) fields.push_back(field);
-  const bool ours =
-      fields[1] == std::to_string(postmaster) || process.filename() == std::to_string(postmaster);
-  if (!ours) return 0;
-  return (std::stod(fields[11]) + std::stod(fields[12])) /
-         static_cast<double>(sysconf(_SC_CLK_TCK));
+  const bool is_postmaster = process.filename() == std::to_string(postmaster);
+  if (!is_postmaster && fields[1] != std::to_string(postmaster)) return 0;
+  double ticks = std::stod(fields[11]) + std::stod(fields[12]);
+  if (is_postmaster) ticks += std::stod(fields[13]) + std::stod(fields[14]);
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 inline Cpu CpuSoFar(pid_t postmaster) {

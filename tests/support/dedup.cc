@@ -78,6 +78,7 @@ DedupInstance::DedupInstance(const std::string& url, const dedup::Policy& policy
              [] {},
              worker_metrics_,
              memory_,
+             loads_,
              embedder,
              16,
              std::chrono::seconds(1),

@@ -58,6 +58,7 @@ class DedupInstance {
   pg::Pool logs_;
   dedup::WorkerMetrics worker_metrics_;
   dedup::MemoryBudget memory_;
+  dedup::LoadBudget loads_;
   dedup::WorkerParts parts_;
   dedup::Worker worker_;
 };

@@ -57,6 +57,8 @@ std::string NameOf(Reason reason) {
       return "kRedisUnavailable";
     case Reason::kStaleToken:
       return "kStaleToken";
+    case Reason::kWindowLoading:
+      return "kWindowLoading";
   }
   return "a number without a Reason";
 }

@@ -152,6 +152,26 @@ EntryRef WindowIndex::EntryFromNewest(size_t count) const {
   return {segments_.oldest(), 0};
 }
 
+std::optional<EntryRef> WindowIndex::FindSeq(int64_t seq) const {
+  // The newest segment that does not begin after it: within one, seqs have no gaps.
+  uint16_t low = 0;
+  uint16_t high = segments_.size();
+  while (low < high) {
+    const auto middle = static_cast<uint16_t>(low + (high - low) / 2);
+    const auto number = static_cast<uint16_t>(segments_.oldest() + middle);
+    if (segments_[number].first_seq <= seq) {
+      low = static_cast<uint16_t>(middle + 1);
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0) return std::nullopt;
+  const auto number = static_cast<uint16_t>(segments_.oldest() + low - 1);
+  const int64_t slot = seq - segments_[number].first_seq;
+  if (slot >= static_cast<int64_t>(segments_[number].entries.size())) return std::nullopt;
+  return EntryRef{number, static_cast<uint16_t>(slot)};
+}
+
 template <uint64_t WindowIndex::Meta::*kHash>
 void WindowIndex::FindByHash(const PostingMap& map, uint64_t hash, EntryRef edge,
                              std::vector<EntryRef>& found) const {

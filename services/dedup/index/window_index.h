@@ -81,6 +81,9 @@ class WindowIndex {
   // when empty.
   EntryRef EntryFromNewest(size_t count) const;
 
+  // The entry of this seq; none when it is not held.
+  std::optional<EntryRef> FindSeq(int64_t seq) const;
+
   // Entries from `edge` on, in no order.
   void FindByUrl(uint64_t hash, EntryRef edge, std::vector<EntryRef>& found) const;
   void FindByTitle(uint64_t hash, EntryRef edge, std::vector<EntryRef>& found) const;

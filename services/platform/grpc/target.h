@@ -32,6 +32,9 @@ struct Target {
   std::vector<Probe> probes;
   // After the server serves, so that peers can be reached: starts the workers.
   std::function<Status(Peers&)> start = [](Peers&) { return OkStatus(); };
+  // Whether it still loads what it needs to answer calls: the process is not ready before. Bounded
+  // by the service. A vital probe reports the same.
+  std::function<bool()> is_starting = [] { return false; };
   // Before the server ends: stops the workers. Called once, also when start failed.
   std::function<void()> stop = [] {};
 };
