@@ -69,8 +69,9 @@ Status Migrate(const config::v1::Config& config, const std::string& versions_dir
   WINNOW_ASSIGN_OR_RETURN(const auto store, Store::Open(config, versions_dir, metrics, stop));
   {
     const std::stop_callback cut(stop, [&] { store->EndBy(std::chrono::steady_clock::now()); });
-    WINNOW_RETURN_IF_ERROR(pg::Migrate(store->writes(), pg::PlatformMigrations(),
-                                       std::chrono::steady_clock::now() + kMigrationLimit));
+    WINNOW_RETURN_IF_ERROR(
+        store->Explained(pg::Migrate(store->writes(), pg::PlatformMigrations(),
+                                     std::chrono::steady_clock::now() + kMigrationLimit)));
     for (const TargetRow& row : ChosenTargets(config)) {
       const Deadline deadline = std::chrono::steady_clock::now() + kMigrationLimit;
       WINNOW_RETURN_IF_ERROR(MigrateTarget(store->writes(), row, deadline));

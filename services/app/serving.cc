@@ -105,7 +105,7 @@ Status Serving::BringUpToDate(const std::vector<TargetRow>& rows) {
                               " did not get up to date within 10 min, which is all that serve "
                               "waits: run `winnow migrate` with the same options, which waits 1 h");
     }
-    WINNOW_RETURN_IF_ERROR(status);
+    WINNOW_RETURN_IF_ERROR(store_->Explained(status));
   }
   return OkStatus();
 }

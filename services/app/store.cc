@@ -54,6 +54,12 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
   return store;
 }
 
+Status Store::Explained(Status status) const {
+  if (status.code() != StatusCode::kUnavailable || !primary_) return status;
+  Status primary = primary_->Check();
+  return primary.ok() ? status : primary;
+}
+
 bool Store::IsPrivate(std::string_view url) { return url.starts_with(kPrivateScheme); }
 
 Store::~Store() { Close().IgnoreError(); }  // a caller that wants to know has called it

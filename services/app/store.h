@@ -31,6 +31,8 @@ class Store {
   pg::Pool& events() { return *events_; }
   // Null with the private PostgreSQL, which has no standby.
   pg::PrimaryWatch* primary() { return primary_.get(); }
+  // For operators: of a store that is away, which host is why, and what to do.
+  Status Explained(Status status) const;
   bool is_private() const { return private_ != nullptr; }
   // For people: where the data is.
   const std::string& place() const { return place_; }

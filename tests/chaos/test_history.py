@@ -217,6 +217,8 @@ def test_every_service_goes_on_after_a_restore_that_was_accepted(
             eventually(lambda: "was not accepted" in server.log, "the restored one is refused")
             assert not answers(server)
             config = str(server.folder / "config.json")
+            refused = run_winnow("migrate", "--config", config)
+            assert refused.code != 0 and "winnow migrate --accept-system" in refused.err
             done = run_winnow("migrate", "--config", config, "--accept-system")
             assert done.code == 0, done.err
             assert "is accepted" in done.out
