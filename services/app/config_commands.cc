@@ -12,7 +12,9 @@
 #include "services/app/signal_watch.h"
 #include "services/app/store.h"
 #include "services/app/targets.h"
+#include "services/platform/config.h"
 #include "services/platform/log.h"
+#include "services/platform/postgres/accepted_systems.h"
 
 namespace winnow::app {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 struct MigrateOptions {
   ConfigOptions config;
   std::string postgres_versions_dir;
+  bool accept_system = false;
 };
 
 constexpr std::chrono::minutes kMigrationLimit{60};
@@ -66,12 +69,34 @@ Status Migrate(const config::v1::Config& config, const std::string& versions_dir
   WINNOW_ASSIGN_OR_RETURN(const auto store, Store::Open(config, versions_dir, metrics, stop));
   {
     const std::stop_callback cut(stop, [&] { store->EndBy(std::chrono::steady_clock::now()); });
+    WINNOW_RETURN_IF_ERROR(
+        store->Explained(pg::Migrate(store->writes(), pg::PlatformMigrations(),
+                                     std::chrono::steady_clock::now() + kMigrationLimit)));
     for (const TargetRow& row : ChosenTargets(config)) {
       const Deadline deadline = std::chrono::steady_clock::now() + kMigrationLimit;
       WINNOW_RETURN_IF_ERROR(MigrateTarget(store->writes(), row, deadline));
     }
   }
   return store->Close();
+}
+
+// A private PostgreSQL is in the data directory that was named: nothing is to be accepted.
+Status AcceptSystem(const config::v1::Config& config) {
+  const auto& postgres = config.postgres();
+  if (!Store::IsPrivate(postgres.url())) {
+    std::string password;
+    if (!postgres.password_file().empty()) {
+      WINNOW_ASSIGN_OR_RETURN(password,
+                              ReadSecretFile(postgres.password_file(), "postgres.password_file"));
+    }
+    WINNOW_ASSIGN_OR_RETURN(const std::string system, pg::AcceptSystem(postgres.url(), password));
+    if (!system.empty()) {
+      std::cout << "winnow: database system " << system << " is accepted\n";
+      return OkStatus();
+    }
+  }
+  std::cout << "winnow: the database is on a system that is accepted already\n";
+  return OkStatus();
 }
 
 int RunMigrate(const MigrateOptions& options, const Interrupt& interrupt) {
@@ -82,7 +107,10 @@ int RunMigrate(const MigrateOptions& options, const Interrupt& interrupt) {
   }
   std::stop_source stop;
   const SignalWatch watch(interrupt, [&](int) { stop.request_stop(); });
-  const Status migrated = Migrate(*config, options.postgres_versions_dir, stop.get_token());
+  Status migrated = options.accept_system ? AcceptSystem(*config) : OkStatus();
+  if (migrated.ok()) {
+    migrated = Migrate(*config, options.postgres_versions_dir, stop.get_token());
+  }
   if (migrated.ok()) return kOk;
   if (!interrupt.requested()) return Fail(migrated);
   std::cerr << "winnow: interrupted; what is said to be up to date is\n";
@@ -100,10 +128,13 @@ void AddMigrateCommand(CLI::App& app, Command& chosen) {
       "does it. Safe to run beside running servers of the release before, from 0.2.0 on.\n"
       "A schema that is newer than this binary is left as it is: exit 0 where the binary is\n"
       "compatible with it, else 1 and what to do.\n\n"
-      "Example:\n  winnow migrate --config /etc/winnow/config.json");
+      "Examples:\n  winnow migrate --config /etc/winnow/config.json\n"
+      "  winnow migrate --config /etc/winnow/config.json --accept-system    # after a restore");
   AddConfigOptions(*command, options->config);
   command->add_option("--postgres-versions-dir", options->postgres_versions_dir,
                       "where PostgreSQL is installed as <DIR>/<VERSION>/bin");
+  command->add_flag("--accept-system", options->accept_system,
+                    "use the database although it was restored or moved to another PostgreSQL");
   command->callback([options, &chosen] {
     chosen = [options](const Interrupt& interrupt) { return RunMigrate(*options, interrupt); };
   });

@@ -9,6 +9,7 @@
 #include "services/platform/log.h"
 #include "services/platform/log_background.h"
 #include "services/platform/machine_limits.h"
+#include "services/platform/postgres/accepted_systems.h"
 #include "services/platform/timestamp.h"
 #include "services/platform/version.h"
 
@@ -97,15 +98,17 @@ Status Serving::OpenStore() {
 Status Serving::BringUpToDate(const std::vector<TargetRow>& rows) {
   const bool migrate = store_->is_private() || config_.postgres().migrate_on_start();
   const Deadline deadline = std::chrono::steady_clock::now() + kMigrationLimit;
-  for (const TargetRow& row : rows) {
-    const Status status = migrate ? pg::Migrate(store_->writes(), row.migrations(), deadline)
-                                  : pg::CheckMigrated(store_->writes(), row.migrations(), deadline);
+  std::vector<pg::Migrations> schemas = {pg::PlatformMigrations()};
+  for (const TargetRow& row : rows) schemas.push_back(row.migrations());
+  for (const pg::Migrations& schema : schemas) {
+    const Status status = migrate ? pg::Migrate(store_->writes(), schema, deadline)
+                                  : pg::CheckMigrated(store_->writes(), schema, deadline);
     if (migrate && status.code() == StatusCode::kDeadlineExceeded) {
-      return DeadlineExceeded("the schema of " + std::string(row.name) +
+      return DeadlineExceeded("the schema of " + schema.schema +
                               " did not get up to date within 10 min, which is all that serve "
                               "waits: run `winnow migrate` with the same options, which waits 1 h");
     }
-    WINNOW_RETURN_IF_ERROR(status);
+    WINNOW_RETURN_IF_ERROR(store_->Explained(status));
   }
   return OkStatus();
 }
@@ -124,6 +127,11 @@ Status Serving::MakeTargets(const std::vector<TargetRow>& rows) {
   for (const TargetRow& row : rows) {
     if (start_called_off_.stop_requested()) return CalledOff();
     targets_.push_back(row.make(*platform_));
+    if (store_->primary() == nullptr) continue;
+    // Not vital: what has no usable primary fails its own probe of PostgreSQL.
+    targets_.back().probes.push_back({"postgres_primary",
+                                      [primary = store_->primary()] { return primary->Check(); },
+                                      /*vital=*/false});
   }
   targets_.push_back(rpc::MakeDeadLetterTarget(*platform_));
   return OkStatus();

@@ -19,7 +19,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
   std::unique_ptr<Store> store(new Store());
   const auto& postgres = config.postgres();
   pg::PoolOptions pool;
-  if (postgres.url().starts_with(kPrivateScheme)) {
+  if (IsPrivate(postgres.url())) {
     pg::PrivatePostgresOptions options;
     options.data_dir = config.data_dir();
     if (!versions_dir.empty()) options.versions_dir = versions_dir;
@@ -37,6 +37,11 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
     WINNOW_ASSIGN_OR_RETURN(pool.password,
                             ReadSecretFile(postgres.password_file(), "postgres.password_file"));
   }
+  if (!store->is_private()) {
+    WINNOW_ASSIGN_OR_RETURN(store->primary_,
+                            pg::PrimaryWatch::Start(pool.url, pool.password, metrics));
+    pool.primary = store->primary_;
+  }
   const auto open = [&](std::optional<pg::Pool>& out, const char* name, int connections) {
     pool.name = name;
     pool.connections = connections;
@@ -48,6 +53,14 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const config::v1::Config& config,
   open(store->events_, "events", kEventConnections);
   return store;
 }
+
+Status Store::Explained(Status status) const {
+  if (status.code() != StatusCode::kUnavailable || !primary_) return status;
+  Status primary = primary_->Check();
+  return primary.ok() ? status : primary;
+}
+
+bool Store::IsPrivate(std::string_view url) { return url.starts_with(kPrivateScheme); }
 
 Store::~Store() { Close().IgnoreError(); }  // a caller that wants to know has called it
 
@@ -61,6 +74,7 @@ Status Store::Close(Deadline deadline) {
   logs_.reset();
   writes_.reset();
   reads_.reset();
+  primary_.reset();
   if (!private_) return OkStatus();
   Status ended = private_->Stop(/*immediate=*/false, deadline);
   private_.reset();

@@ -7,6 +7,7 @@
 
 #include "services/platform/metrics.h"
 #include "services/platform/postgres/pool.h"
+#include "services/platform/postgres/primary_watch.h"
 #include "services/platform/postgres/private_postgres.h"
 #include "services/platform/status.h"
 #include "winnow/config/v1/config.pb.h"
@@ -22,11 +23,16 @@ class Store {
                                                const std::string& versions_dir, Metrics& metrics,
                                                const std::stop_token& stop);
   ~Store();
+  static bool IsPrivate(std::string_view url);
 
   pg::Pool& reads() { return *reads_; }
   pg::Pool& writes() { return *writes_; }
   pg::Pool& logs() { return *logs_; }
   pg::Pool& events() { return *events_; }
+  // Null with the private PostgreSQL, which has no standby.
+  pg::PrimaryWatch* primary() { return primary_.get(); }
+  // For operators: of a store that is away, which host is why, and what to do.
+  Status Explained(Status status) const;
   bool is_private() const { return private_ != nullptr; }
   // For people: where the data is.
   const std::string& place() const { return place_; }
@@ -41,6 +47,7 @@ class Store {
   Store() = default;
   std::string place_;
   std::unique_ptr<pg::PrivatePostgres> private_;
+  std::shared_ptr<pg::PrimaryWatch> primary_;
   std::optional<pg::Pool> reads_;
   std::optional<pg::Pool> writes_;
   std::optional<pg::Pool> logs_;

@@ -49,6 +49,28 @@ Status ReadToken(const std::string& text, ChangeCursor& at) {
   return token.Finish();
 }
 
+v1::WatchClassificationsResponse Gap() {
+  v1::WatchClassificationsResponse response;
+  response.mutable_gap()->set_reason("the store was restored, or is another one");
+  return response;
+}
+
+// After a failover the numbers of writers mean nothing: goes on from now. False as SendChanges.
+bool SendGap(Store& store, ChangeCursor& at,
+             const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber) {
+  const StatusOr<Store::Head> head = store.ChangesHead(Soon());
+  if (!head.ok()) {
+    subscriber.End(head.status());
+    return false;
+  }
+  at.epoch = head->epoch;
+  at.writer = head->writer;
+  at.id = 0;
+  v1::WatchClassificationsResponse response = Gap();
+  response.set_resume_token(at.Token());
+  return subscriber.Send(std::move(response));
+}
+
 // Sends what changed since the cursor; false when the stream has ended.
 bool SendChanges(Store& store, ChangeCursor& at,
                  const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber) {
@@ -58,7 +80,8 @@ bool SendChanges(Store& store, ChangeCursor& at,
     subscriber.End(changes.status());
     return false;
   }
-  for (const Store::Change& change : *changes) {
+  if (changes->epoch != at.epoch) return SendGap(store, at, subscriber);
+  for (const Store::Change& change : changes->entries) {
     at.writer = change.writer;
     at.id = change.entry.id;
     if (!at.video_id.empty() && at.video_id != change.entry.video_id) continue;
@@ -112,7 +135,7 @@ Status Handlers::WatchClassifications(
   if (!request.resume_token().empty()) {
     WINNOW_RETURN_IF_ERROR(ReadToken(request.resume_token(), at));
     if (at.epoch != head.epoch || at.writer > head.writer) {
-      first.mutable_gap()->set_reason("the store was restored, or is another one");
+      first = Gap();
     }
   }
   if (request.resume_token().empty() || first.has_gap()) {

@@ -343,8 +343,12 @@ class Store {
     AuditEntry entry;
     uint64_t writer = 0;
   };
-  StatusOr<std::vector<Change>> ReadChanges(Deadline deadline, const std::string& ns,
-                                            uint64_t writer, int64_t id, int count);
+  struct Changes {
+    std::vector<Change> entries;
+    uint64_t epoch = 0;  // of the history that the writers' numbers are of
+  };
+  StatusOr<Changes> ReadChanges(Deadline deadline, const std::string& ns, uint64_t writer,
+                                int64_t id, int count);
   // Where a watch that begins now begins, and in which history of the store.
   struct Head {
     uint64_t writer = 0;

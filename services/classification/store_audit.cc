@@ -1,5 +1,6 @@
 #include "services/classification/store.h"
 #include "services/classification/store_rows.h"
+#include "services/platform/hash.h"
 
 // Policies, and who changed what: the audit, which watches follow.
 namespace winnow::classification {
@@ -36,12 +37,7 @@ constexpr pg::Statement kChanges{
     "WHERE namespace = $1 AND (writer, id) > ($2::text::xid8, $3::bigint) "
     "AND writer < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY writer, id LIMIT $4"};
 constexpr pg::Statement kHead{"classification.changes_head",
-                              "SELECT pg_snapshot_xmin(pg_current_snapshot())::text, "
-                              "hashtextextended((SELECT system_identifier::text "
-                              "FROM pg_control_system()) || '/' || CASE WHEN pg_is_in_recovery() "
-                              "THEN (SELECT timeline_id::text FROM pg_control_checkpoint()) "
-                              "ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))"
-                              "::bit(32)::int::text END, 0)"};
+                              "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"};
 
 AuditEntry ToAudit(const pqxx::row& row) {
   AuditEntry entry;
@@ -100,12 +96,13 @@ StatusOr<std::vector<AuditEntry>> Store::ListAudit(Deadline deadline, const std:
   });
 }
 
-StatusOr<std::vector<Store::Change>> Store::ReadChanges(Deadline deadline, const std::string& ns,
-                                                        uint64_t writer, int64_t id, int count) {
-  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Change>> {
-    std::vector<Change> changes;
+StatusOr<Store::Changes> Store::ReadChanges(Deadline deadline, const std::string& ns,
+                                            uint64_t writer, int64_t id, int count) {
+  return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Changes> {
+    Changes changes;
+    changes.epoch = Hash64(session.epoch());
     for (const pqxx::row& row : session.Execute(kChanges, ns, std::to_string(writer), id, count)) {
-      changes.push_back({ToAudit(row), row[11].as<uint64_t>()});
+      changes.entries.push_back({ToAudit(row), row[11].as<uint64_t>()});
     }
     return changes;
   });
@@ -114,7 +111,7 @@ StatusOr<std::vector<Store::Change>> Store::ReadChanges(Deadline deadline, const
 StatusOr<Store::Head> Store::ChangesHead(Deadline deadline) {
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<Head> {
     const pqxx::row row = session.Execute(kHead)[0];
-    return Head{row[0].as<uint64_t>(), static_cast<uint64_t>(row[1].as<int64_t>())};
+    return Head{row[0].as<uint64_t>(), Hash64(session.epoch())};
   });
 }
 

@@ -1,5 +1,6 @@
 #include "services/collector/store_source_rows.h"
 #include "services/collector/store_sources.h"
+#include "services/platform/postgres/log_transaction.h"
 
 namespace winnow::collector {
 namespace {
@@ -97,9 +98,6 @@ constexpr pg::Statement kAfter{"collector.runs_after",
                                ", position FROM collector.runs WHERE position > $1::bigint"
                                " ORDER BY position LIMIT $2::integer"};
 
-constexpr pg::Statement kHead{
-    "collector.read_head", "SELECT head, epoch FROM collector.log_streams WHERE stream = 'runs'"};
-
 constexpr pg::Statement kKinds{
     "collector.read_kinds",
     "SELECT kind, count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 3),"
@@ -192,9 +190,8 @@ StatusOr<std::vector<Run>> SourceStore::RunsAfter(Deadline deadline, int64_t pos
 
 StatusOr<RunsHead> SourceStore::ReadHead(Deadline deadline) {
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<RunsHead> {
-    const pqxx::result rows = session.Execute(kHead);
-    if (rows.empty()) return RunsHead();
-    return RunsHead{rows[0][0].as<int64_t>(), rows[0][1].as<std::string>()};
+    WINNOW_ASSIGN_OR_RETURN(pg::Head head, pg::ReadHead(session, {"collector", "runs"}));
+    return RunsHead{head.head, std::move(head.epoch)};
   });
 }
 

@@ -10,14 +10,14 @@ constexpr pg::Statement kCategoryExists{
     "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 AND id = $2 "
     "AND NOT is_deleting"};
 
-// $1 feed, $2 position, $3 epoch it belongs to, $4 rows to look at, $5 sources, $6 languages, $7
-// has_image, $8 and $9 publish time (from, until), $10 keywords. Looked at: how many rows, filtered
-// or not.
+// $1 feed, $2 position, $3 whether it is of a token, $4 rows to look at, $5 sources, $6 languages,
+// $7 has_image, $8 and $9 publish time (from, until), $10 keywords. Looked at: how many rows,
+// filtered or not.
 constexpr pg::Statement kCount{
     "newsfeed.count_newer",
     "WITH fresh AS MATERIALIZED (SELECT e.source, e.language, e.has_image, e.publish_time, e.terms "
     "FROM newsfeed.feed_entries e WHERE e.feed = (SELECT $1::text) "
-    "AND e.seq > (SELECT $2::bigint) AND ($3 = '' OR $3 = (SELECT l.epoch "
+    "AND e.seq > (SELECT $2::bigint) AND (NOT $3::boolean OR EXISTS (SELECT "
     "FROM newsfeed.log_streams l WHERE l.stream = 'feeds' AND l.head >= $2::bigint)) "
     "ORDER BY e.seq LIMIT (SELECT $4::bigint + 1)) "
     "SELECT count(*) FILTER (WHERE ($5::text[] IS NULL OR e.source = ANY ($5)) "
@@ -55,8 +55,14 @@ StatusOr<NewerCount> Store::CountNewer(Deadline deadline, const FeedQuery& query
     return time ? pg::ToParameter(*time) : std::string(none);
   };
   return reads_.Read(deadline, [&](pg::Session& session) -> StatusOr<NewerCount> {
+    const std::string& epoch = query.position.epoch;
+    // Of another history: what came since is not known.
+    if (!epoch.empty() && epoch != session.epoch()) {
+      WINNOW_RETURN_IF_ERROR(CheckFeedExists(session, query.ns, query.category));
+      return NewerCount{0, /*exact=*/false};
+    }
     const pqxx::result rows =
-        session.Execute(kCount, FeedName(query.ns, query.category), after, query.position.epoch,
+        session.Execute(kCount, FeedName(query.ns, query.category), after, !epoch.empty(),
                         query.scan_limit, ToArray(filter.sources), ToArray(filter.languages),
                         filter.has_image, bound(filter.publish_time_from, "-infinity"),
                         bound(filter.publish_time_until, "infinity"), keywords);

@@ -31,10 +31,10 @@ struct Answer {
   std::vector<Row> rows;
 };
 
-void ReadState(const pqxx::row& row, Answer& answer) {
+void ReadState(const pqxx::row& row, const std::string& epoch, Answer& answer) {
   if (!row[kHead].is_null()) {  // else nobody has written yet
     answer.head = row[kHead].as<int64_t>();
-    answer.epoch = row[kEpoch].as<std::string>();
+    answer.epoch = epoch;
   }
   answer.changed_at = pg::ToOptionalTime(row[kChangedAt]);
   answer.created_at = pg::ToOptionalTime(row[kCreatedAt]);
@@ -42,13 +42,13 @@ void ReadState(const pqxx::row& row, Answer& answer) {
   answer.overflow = row[kOverflow].as<bool>();
 }
 
-Answer ReadAnswer(const pqxx::result& result) {
+Answer ReadAnswer(const pqxx::result& result, const std::string& epoch) {
   Answer answer;
   answer.rows.reserve(result.size());
   for (const pqxx::row& row : result) {
     const int kind = row[kKind].as<int>();
     if (kind == kStateRow) {
-      ReadState(row, answer);
+      ReadState(row, epoch, answer);
       continue;
     }
     FeedKey key{ToMillis(pg::ToTime(row[kKeyTime])), row[kKeyId].as<std::string>()};
@@ -131,7 +131,7 @@ class Reading {
   }
 
   Answer Run(pg::Session& session, const pg::Statement& statement, int scan_limit) const {
-    return Finish(session.Run(statement, ToParameters(scan_limit)));
+    return Finish(session, session.Run(statement, ToParameters(scan_limit)));
   }
 
   Answer RunByKeyword(pg::Session& session, const std::vector<KeywordDriver>& drivers) const {
@@ -144,11 +144,12 @@ class Reading {
     }
     parameters.Add(terms);
     parameters.Add(masks);
-    return Finish(session.Run(PageByKeyword(), parameters));
+    return Finish(session, session.Run(PageByKeyword(), parameters));
   }
 
-  static Answer Finish(const pqxx::result& result) {
-    Answer answer = ReadAnswer(result);
+  // The epoch is the server's: what log_streams says is that of the last write before a failover.
+  static Answer Finish(pg::Session& session, const pqxx::result& result) {
+    Answer answer = ReadAnswer(result, session.epoch());
     Sort(answer.rows);
     return answer;
   }

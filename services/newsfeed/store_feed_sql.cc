@@ -49,7 +49,6 @@ std::string Page(const std::string& with, const std::string& overflow) {
   const std::string log = "FROM newsfeed.log_streams l WHERE l.stream = 'feeds'";
   const std::string state = "FROM newsfeed.feed_state f WHERE f.namespace = $12";
   return with + "SELECT p.kind, CASE p.kind WHEN 0 THEN (SELECT l.head " + log +
-         ") END, CASE p.kind WHEN 0 THEN (SELECT l.epoch " + log +
          ") END, CASE p.kind WHEN 0 THEN (SELECT f.changed_at " + state +
          ") END, CASE p.kind WHEN 0 THEN (SELECT f.created_at " + state +
          ") END, CASE p.kind WHEN 0 THEN (SELECT f.tree_revision " + state +

@@ -18,8 +18,7 @@ enum PageRow { kStateRow, kHitRow, kMarkerRow };
 
 enum PageColumn {
   kKind,
-  kHead,  // of the state, like the next five; null in other rows
-  kEpoch,
+  kHead,  // of the state, like the next four; null in other rows
   kChangedAt,
   kCreatedAt,
   kTreeRevision,

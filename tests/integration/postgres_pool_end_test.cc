@@ -106,7 +106,7 @@ TEST(PoolEnd, WaitsForNoListenerThatGetsNoAnswer) {
   const SilentServer silent;
   const auto settings = ParseUrl(silent.url(), "", "");
   ASSERT_TRUE(settings.ok());
-  const Listener listener(*settings);
+  const Listener listener({.settings = *settings});
   EXPECT_TRUE(test::Eventually([&] { return silent.HasCaller(); }));
 }
 

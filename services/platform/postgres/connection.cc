@@ -3,8 +3,10 @@
 #include <poll.h>
 
 #include <array>
+#include <pqxx/except>
 #include <pqxx/nontransaction>
 
+#include "services/platform/postgres/epoch_sql.h"
 #include "services/platform/postgres/socket_limit.h"
 
 namespace winnow::pg {
@@ -42,8 +44,9 @@ milliseconds StatementTimeout(std::chrono::steady_clock::duration left) {
   return left >= kLongestTimeout ? kLongestTimeout : std::chrono::ceil<std::chrono::seconds>(left);
 }
 
-Connection::Connection(const ConnectionSettings& settings)
+Connection::Connection(const ConnectionSettings& settings, std::optional<ConnectionGuard> guard)
     : transaction_pooling_(settings.transaction_pooling),
+      guard_(std::move(guard)),
       driver_(settings.conninfo),
       quiet_(driver_) {
   // pqxx would reconnect on its own and lose the settings, also in the middle of a transaction.
@@ -56,6 +59,30 @@ Connection::Connection(const ConnectionSettings& settings)
   pqxx::nontransaction setup(driver_);
   setup.exec(kTimeSetup);
   if (!transaction_pooling_) setup.exec(kSessionSetup);
+  if (guard_) VerifyPrimary(setup);
+}
+
+void Connection::VerifyPrimary(pqxx::transaction_base& transaction) const {
+  const pqxx::row row = transaction.exec1("SELECT " + EpochSql() + ", pg_is_in_recovery()");
+  const std::string expected = guard_->system + "/" + std::to_string(guard_->timeline);
+  if (row[0].c_str() == expected && !row[1].as<bool>()) return;
+  throw pqxx::broken_connection("the server is " + std::string(row[0].c_str()) +
+                                (row[1].as<bool>() ? " in recovery" : "") +
+                                ", and the primary in use is " + expected);
+}
+
+void Connection::RequireCurrent() const {
+  if (outdated()) throw pqxx::broken_connection("the PostgreSQL primary changed");
+}
+
+std::string Connection::Epoch(pqxx::transaction_base& transaction) {
+  if (!epoch_.empty()) return epoch_;
+  static const std::string sql = "SELECT " + EpochSql() + ", pg_is_in_recovery()";
+  const pqxx::row row = transaction.exec1(sql);
+  std::string epoch = row[0].c_str();
+  // A primary keeps its timeline for life; a pooler's next transaction may be of another server.
+  if (!transaction_pooling_ && !row[1].as<bool>()) epoch_ = epoch;
+  return epoch;
 }
 
 bool Connection::Prepare(const Statement& statement) {
@@ -94,7 +121,7 @@ std::string Connection::BeginSql(Deadline deadline, const std::string& settings)
 }
 
 bool Connection::IsStale() const {
-  if (!driver_.is_open()) return true;
+  if (!driver_.is_open() || outdated()) return true;
   pollfd ready = {driver_.sock(), POLLIN, 0};
   return poll(&ready, 1, 0) != 0;
 }

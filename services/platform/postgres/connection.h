@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <pqxx/connection>
 #include <pqxx/errorhandler>
 #include <string>
@@ -15,11 +18,21 @@ namespace winnow::pg {
 // What a new connection's first statements may take, after a login of at most connect_timeout.
 inline constexpr std::chrono::seconds kSetupLimit{3};
 
+// What a connection to a primary was made for (primary_watch.h).
+struct ConnectionGuard {
+  std::shared_ptr<const std::atomic<uint64_t>> current;  // number of the primary in use
+  uint64_t generation = 0;                               // of the connection
+  std::string system;
+  int64_t timeline = 0;
+};
+
 // One connection, with what Winnow relies on set up: READ COMMITTED whatever the role's default,
 // ISO dates in UTC, UTF-8. Constructor and methods throw pqxx exceptions. One thread at a time.
 class Connection {
  public:
-  explicit Connection(const ConnectionSettings& settings);
+  // With a guard: throws unless the server is the primary that it names.
+  explicit Connection(const ConnectionSettings& settings,
+                      std::optional<ConnectionGuard> guard = std::nullopt);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -29,6 +42,18 @@ class Connection {
   bool transaction_pooling() const { return transaction_pooling_; }
   int socket() const { return driver_.sock(); }
   bool is_open() const { return driver_.is_open(); }
+
+  // Another primary is in use by now. Any thread.
+  bool outdated() const {
+    return guard_ && guard_->current->load(std::memory_order_acquire) != guard_->generation;
+  }
+  // Before each statement: throws pqxx::broken_connection when outdated.
+  void RequireCurrent() const;
+  uint64_t generation() const { return guard_ ? guard_->generation : 0; }
+
+  // System identifier and timeline of the server, as in a log's head (log_transaction.h). Asked
+  // once, except where the connection may come to lead to another server or history.
+  std::string Epoch(pqxx::transaction_base& transaction);
 
   // Registers the statement on its first use. False: statements cannot be prepared here.
   bool Prepare(const Statement& statement);
@@ -48,10 +73,14 @@ class Connection {
   bool IsStale() const;
 
  private:
+  void VerifyPrimary(pqxx::transaction_base& transaction) const;
+
   bool transaction_pooling_;
+  std::optional<ConnectionGuard> guard_;
   pqxx::connection driver_;
   pqxx::quiet_errorhandler quiet_;  // notices would go to stderr
   std::unordered_set<std::string> prepared_;
+  std::string epoch_;  // empty: not known
   int64_t statement_timeout_ms_ = -1;
   Deadline deadline_ = Deadline::max();  // as LimitStatements was told
   std::chrono::steady_clock::time_point limited_at_ = std::chrono::steady_clock::time_point::max();

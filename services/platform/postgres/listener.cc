@@ -10,7 +10,6 @@
 #include <pqxx/notification>
 
 #include "services/platform/log.h"
-#include "services/platform/postgres/connecting.h"
 #include "services/platform/postgres/socket_limit.h"
 
 namespace winnow::pg {
@@ -18,6 +17,7 @@ namespace {
 
 constexpr int kFirstBackoffMs = 100;
 constexpr int kLongestBackoffMs = 5000;
+constexpr int kLookAtPrimaryMs = 500;
 
 class Receiver final : public pqxx::notification_receiver {
  public:
@@ -31,8 +31,8 @@ class Receiver final : public pqxx::notification_receiver {
 
 }  // namespace
 
-Listener::Listener(ConnectionSettings settings)
-    : settings_(std::move(settings)), stop_event_(eventfd(0, EFD_CLOEXEC)) {
+Listener::Listener(Endpoint endpoint)
+    : endpoint_(std::move(endpoint)), stop_event_(eventfd(0, EFD_CLOEXEC)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -70,7 +70,7 @@ void Listener::Loop() {
 
 // Returns when the listener is to end, and throws when the connection is lost.
 void Listener::ListenUntilLost() {
-  const auto connection = ConnectUnlessStopped(settings_, stop_.get_token());
+  const auto connection = ConnectUnlessStopped(endpoint_, stop_.get_token());
   if (!connection) return;
   const int socket = connection->socket();
   std::optional<SocketLimit> limit(std::in_place, socket, kSetupLimit);
@@ -80,7 +80,11 @@ void Listener::ListenUntilLost() {
   limit.reset();
   listening_ = true;
   WakeAll();
-  while (Wait(socket, -1)) connection->driver().get_notifs();
+  const int timeout_ms = endpoint_.primary ? kLookAtPrimaryMs : -1;
+  while (Wait(socket, timeout_ms)) {
+    connection->RequireCurrent();
+    connection->driver().get_notifs();
+  }
 }
 
 bool Listener::Wait(int socket, int timeout_ms) const {

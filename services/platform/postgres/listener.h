@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "services/platform/fd.h"
-#include "services/platform/postgres/connection.h"
+#include "services/platform/postgres/connecting.h"
 
 namespace winnow::pg {
 
@@ -21,7 +21,7 @@ inline constexpr char kLogChannel[] = "winnow_log";
 // subscribes must poll as well.
 class Listener {
  public:
-  explicit Listener(ConnectionSettings settings);
+  explicit Listener(Endpoint endpoint);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -45,7 +45,7 @@ class Listener {
   // False when the listener is to end.
   bool Wait(int socket, int timeout_ms) const;
 
-  const ConnectionSettings settings_;
+  const Endpoint endpoint_;
   std::stop_source stop_;
   Fd stop_event_;  // the same for poll()
   std::atomic<bool> listening_ = false;

@@ -4,20 +4,13 @@
 #include <memory>
 #include <mutex>
 
+#include "services/platform/postgres/epoch_sql.h"
 #include "services/platform/postgres/listener.h"
 #include "services/platform/postgres/log_transaction.h"
 #include "services/platform/postgres/names.h"
 
 namespace winnow::pg {
 namespace {
-
-// System identifier and timeline. The control file's timeline lags after a promotion, so a primary
-// tells its own by the name of the WAL file it writes.
-constexpr char kEpoch[] =
-    "(SELECT system_identifier::text FROM pg_control_system()) || '/' || "
-    "CASE WHEN pg_is_in_recovery() "
-    "THEN (SELECT timeline_id::text FROM pg_control_checkpoint()) "
-    "ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int::text END";
 
 // The texts of one schema, and the statements that point into them.
 struct Texts {
@@ -28,7 +21,7 @@ struct Texts {
     const std::string table = schema + ".log_streams";
     const std::string row = " FROM (SELECT 1) AS one LEFT JOIN " + table + " s ON s.stream = $1";
     enter_name = "platform.log_enter." + schema;
-    enter_sql = std::string("SELECT coalesce(s.head, 0), ") + kEpoch +
+    enter_sql = "SELECT coalesce(s.head, 0), " + EpochSql() +
                 ", s.last_arrival, clock_timestamp(), current_setting('synchronous_commit')" + row;
     advance_name = "platform.log_advance." + schema;
     advance_sql = "INSERT INTO " + table +
@@ -38,7 +31,7 @@ struct Texts {
                   "RETURNING pg_notify('" +
                   std::string(kLogChannel) + "', $5)";
     head_name = "platform.log_head." + schema;
-    head_sql = std::string("SELECT coalesce(s.head, 0), ") + kEpoch + row;
+    head_sql = "SELECT coalesce(s.head, 0), " + EpochSql() + row;
     statements = {{enter_name.c_str(), enter_sql.c_str()},
                   {advance_name.c_str(), advance_sql.c_str()},
                   {head_name.c_str(), head_sql.c_str()}};

@@ -113,8 +113,9 @@ LogTransaction::Attempt LogTransaction::RunOnce(const Work& work, Deadline deadl
   attempt.status = transaction.Run(
       [&](Session& session) { return RunLocked(work, session, settle_first, attempt.committed); });
   if (attempt.status.ok()) attempt.status = transaction.Commit();
-  if (attempt.committed.settled_later) attempt.status = OkStatus();  // whatever became of this one
   attempt.unknown = transaction.unknown();
+  // It changed nothing: how it ended is of no interest, unless its server may be an old primary.
+  if (attempt.committed.settled_later && !attempt.unknown) attempt.status = OkStatus();
   attempt.try_again = transaction.may_retry() || transaction.unknown();
   return attempt;
 }

@@ -29,13 +29,16 @@ Status Pool::RunStatements(Deadline deadline, const SessionBody& body) {
     return transaction.Commit();
   }
   Connection& connection = lease.connection();
+  const Deadline began = std::chrono::steady_clock::now();
   pqxx::nontransaction plain(connection.driver());
   Session session(connection, plain);
   try {
+    connection.RequireCurrent();
     connection.LimitStatements(plain, deadline);
     Status status = body(session);
     state_->NoteAnswer();
-    return status;
+    const Status confirmed = state_->Confirm(lease, began);
+    return confirmed.ok() ? status : confirmed;
   } catch (...) {
     return Classify(lease, session.last_statement()).status;
   }

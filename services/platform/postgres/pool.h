@@ -13,11 +13,16 @@
 
 namespace winnow::pg {
 
+class PrimaryWatch;
+
 struct PoolOptions {
   std::string name;  // label of its metrics: "read", "write", "log"
   std::string url;   // libpq URL or keyword string; `pooling=transaction` is ours
   std::string password{};
   int connections = 4;
+  // Chooses the host of the URL, and closes connections to one that is the primary no longer. Null:
+  // libpq's choice, as for a server that has no standby.
+  std::shared_ptr<PrimaryWatch> primary{};
 };
 
 class PoolState;

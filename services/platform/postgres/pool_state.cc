@@ -44,16 +44,20 @@ PoolState::PoolState(PoolOptions options, Metrics& metrics)
       failed_connects_(metrics.GetCounter("winnow_postgres_connects_total", "Connections made.",
                                           {{"pool", options_.name}, {"result", "failed"}})),
       backoff_(kFirstBackoff) {
-  StatusOr<ConnectionSettings> settings =
-      ParseUrl(options_.url, options_.password, "winnow-" + options_.name);
-  url_status_ = settings.status();
-  if (settings.ok()) settings_ = *std::move(settings);
+  StatusOr<Endpoint> endpoint =
+      MakeEndpoint(options_.url, options_.password, "winnow-" + options_.name, options_.primary);
+  url_status_ = endpoint.status();
+  if (endpoint.ok()) endpoint_ = *std::move(endpoint);
   AddGauges();
   maintainer_ = std::thread([this] { MaintainLoop(); });
   watchdog_ = std::thread([this] { WatchLoop(); });
+  if (endpoint_.primary) {
+    primary_changes_ = endpoint_.primary->OnChange([this] { OnPrimaryChange(); });
+  }
 }
 
 PoolState::~PoolState() {
+  primary_changes_.reset();
   listener_.reset();
   gauges_.clear();
   {
@@ -149,8 +153,8 @@ Status PoolState::CutOf(const Connection* connection) const {
     return loan.connection == connection && loan.cut;
   });
   if (!cut) return OkStatus();
-  return steady_clock::now() >= end_by_ ? Ended()
-                                        : DeadlineExceeded("PostgreSQL did not answer in time");
+  if (steady_clock::now() >= end_by_) return Ended();
+  return connection->outdated() ? Away() : DeadlineExceeded("PostgreSQL did not answer in time");
 }
 
 void PoolState::EndBy(Deadline deadline) {
@@ -172,16 +176,19 @@ void PoolState::MaintainLoop() {
     work_changed_.wait(lock, [this] { return stopping_ || NeedsConnection(); });
     if (stopping_ || !url_status_.ok()) return;
     Connect(lock);
-    if (away_) work_changed_.wait_for(lock, backoff_, [this] { return stopping_; });
+    if (away_) {
+      work_changed_.wait_for(lock, backoff_, [this] { return stopping_ || connect_now_; });
+    }
   }
 }
 
 void PoolState::Connect(std::unique_lock<std::mutex>& lock) {
+  connect_now_ = false;
   lock.unlock();
   std::unique_ptr<Connection> made;
   std::string failure;
   try {
-    made = ConnectUnlessStopped(settings_, stop_.get_token());
+    made = ConnectUnlessStopped(endpoint_, stop_.get_token());
     if (made) connects_.Increment();
   } catch (const std::exception& e) {
     failure = e.what();
@@ -233,6 +240,39 @@ void PoolState::NoteAnswer() {
   last_answer_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
+Status PoolState::Confirm(Lease& lease, Deadline began) {
+  if (!endpoint_.primary) return OkStatus();
+  const auto now = steady_clock::now();
+  const uint64_t generation = lease.connection().generation();
+  if (endpoint_.primary->Confirmed(generation, began, now)) return OkStatus();
+  Deadline end_by;
+  {
+    const std::lock_guard lock(mutex_);
+    end_by = end_by_;
+  }
+  Status confirmed = endpoint_.primary->AwaitConfirmed(generation, began, now, end_by);
+  if (!confirmed.ok()) lease.MarkLost();
+  return confirmed;
+}
+
+// Statements that still run on the old primary are cut off: nobody may believe their answers.
+void PoolState::OnPrimaryChange() {
+  std::vector<std::unique_ptr<Connection>> outdated;  // closed after the lock is released
+  {
+    const std::lock_guard lock(mutex_);
+    for (Loan& loan : loans_) {
+      if (loan.cut || !loan.connection->outdated()) continue;
+      loan.cut = true;
+      shutdown(loan.socket, SHUT_RDWR);
+    }
+    open_ -= static_cast<int>(idle_.size());
+    outdated.swap(idle_);
+    connect_now_ = true;
+  }
+  work_changed_.notify_all();
+  idle_changed_.notify_all();
+}
+
 bool PoolState::AnsweredJustNow() const {
   const Deadline last(Deadline::duration(last_answer_.load(std::memory_order_relaxed)));
   return steady_clock::now() - last < kRecent;
@@ -240,8 +280,8 @@ bool PoolState::AnsweredJustNow() const {
 
 Listener* PoolState::listener() {
   std::call_once(listener_once_, [this] {
-    if (url_status_.ok() && !settings_.transaction_pooling) {
-      listener_ = std::make_unique<Listener>(settings_);
+    if (url_status_.ok() && !endpoint_.settings.transaction_pooling) {
+      listener_ = std::make_unique<Listener>(endpoint_);
     }
   });
   return listener_.get();

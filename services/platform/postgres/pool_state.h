@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "services/platform/metrics.h"
+#include "services/platform/postgres/connecting.h"
 #include "services/platform/postgres/connection.h"
 #include "services/platform/postgres/listener.h"
 #include "services/platform/postgres/pool.h"
@@ -56,6 +57,9 @@ class PoolState {
 
   // A statement was answered just now.
   void NoteAnswer();
+  // Whether an answer on the lease to what began at `began` counts (PrimaryWatch::Confirm); the
+  // connection is closed otherwise.
+  Status Confirm(Lease& lease, Deadline began);
   // True when one was within the last second.
   bool AnsweredJustNow() const;
 
@@ -82,12 +86,13 @@ class PoolState {
   void Connect(std::unique_lock<std::mutex>& lock);
   void WatchLoop();
   void CutLate();
+  void OnPrimaryChange();
   void AddGauges();
 
   const PoolOptions options_;
   Metrics& metrics_;
   Status url_status_;  // why the URL cannot be used, if so
-  ConnectionSettings settings_;
+  Endpoint endpoint_;
   Histogram& wait_seconds_;
   Counter& connects_;
   Counter& failed_connects_;
@@ -98,9 +103,10 @@ class PoolState {
   std::condition_variable end_changed_;            // for the watchdog
   std::vector<std::unique_ptr<Connection>> idle_;  // the last one used first
   std::list<Loan> loans_;
-  int open_ = 0;       // idle and on loan
-  int waiters_ = 0;    // callers in Acquire
-  bool away_ = false;  // the last attempt to connect failed
+  int open_ = 0;              // idle and on loan
+  int waiters_ = 0;           // callers in Acquire
+  bool away_ = false;         // the last attempt to connect failed
+  bool connect_now_ = false;  // there is another primary: whatever the backoff says
   bool stopping_ = false;
   Deadline end_by_ = Deadline::max();
   std::stop_source stop_;  // for what may be in the middle of a connect
@@ -111,6 +117,7 @@ class PoolState {
   std::vector<std::shared_ptr<void>> gauges_;
   std::thread maintainer_;
   std::thread watchdog_;
+  std::shared_ptr<void> primary_changes_;
 };
 
 }  // namespace winnow::pg

@@ -32,6 +32,7 @@ pqxx::result Session::Run(const Statement& statement, const Parameters& paramete
   last_statement_ = statement.name;
   failed_ = true;  // unless it returns
   RefuseNul(statement, parameters);
+  connection_.RequireCurrent();
   connection_.LimitNext(transaction_);
   const std::vector<pqxx::binarystring> bytes(parameters.binary().begin(),
                                               parameters.binary().end());
@@ -49,9 +50,19 @@ pqxx::result Session::Run(const Statement& statement, const Parameters& paramete
 
 bool Session::pooled() const { return connection_.transaction_pooling(); }
 
+std::string Session::epoch() {
+  last_statement_ = "epoch";
+  failed_ = true;
+  connection_.RequireCurrent();
+  std::string epoch = connection_.Epoch(transaction_);
+  failed_ = false;
+  return epoch;
+}
+
 pqxx::result Session::ExecuteText(const std::string& sql) {
   last_statement_ = "text";
   failed_ = true;
+  connection_.RequireCurrent();
   connection_.LimitNext(transaction_);
   pqxx::result result = transaction_.exec(sql);
   failed_ = false;

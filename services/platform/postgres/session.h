@@ -128,6 +128,10 @@ class Session {
   // settings of the session would be left to strangers.
   bool pooled() const;
 
+  // System identifier and timeline: of another epoch, no position of a log holds. The same as
+  // ReadHead's (log_transaction.h).
+  std::string epoch();
+
   // For whoever leased the session: a statement failed (its exception may have been swallowed), and
   // the name of the last one.
   bool failed() const { return failed_; }

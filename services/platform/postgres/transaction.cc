@@ -31,6 +31,7 @@ Transaction::~Transaction() {
 
 Status Transaction::Begin(const std::string& settings) {
   try {
+    lease_.connection().RequireCurrent();
     lease_.connection().LimitStatements(plain_, deadline_);
     open_ = true;
     plain_.exec(lease_.connection().BeginSql(deadline_, settings));
@@ -56,10 +57,13 @@ Status Transaction::Commit() {
     return Internal(std::string(session_.last_statement()) + " failed, and its error was ignored");
   }
   try {
+    lease_.connection().RequireCurrent();
     plain_.exec("COMMIT");
     open_ = false;
     pool_.NoteAnswer();
-    return OkStatus();
+    const Status confirmed = pool_.Confirm(lease_, began_);
+    unknown_ = !confirmed.ok();
+    return confirmed;
   } catch (...) {
     Failure failure = Classify(lease_, "commit");
     unknown_ = failure.connection_lost;

@@ -41,6 +41,7 @@ class Transaction {
   Deadline deadline_;
   pqxx::nontransaction plain_;
   Session session_;
+  const Deadline began_ = std::chrono::steady_clock::now();
   bool open_ = false;
   bool may_retry_ = false;
   bool unknown_ = false;

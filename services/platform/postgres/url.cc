@@ -59,10 +59,44 @@ const std::map<std::string, std::string>& Defaults() {
   return defaults;
 }
 
-}  // namespace
+using Keywords = std::map<std::string, std::string>;
 
-StatusOr<ConnectionSettings> ParseUrl(const std::string& url, const std::string& password,
-                                      const std::string& application_name) {
+struct ParsedUrl {
+  Keywords keywords;
+  bool transaction_pooling = false;
+};
+
+ConnectionSettings ToSettings(const Keywords& keywords, bool transaction_pooling) {
+  ConnectionSettings settings;
+  for (const auto& [key, value] : keywords) {
+    settings.conninfo += (settings.conninfo.empty() ? "" : " ") + key + "=" + Quoted(value);
+  }
+  settings.transaction_pooling = transaction_pooling;
+  return settings;
+}
+
+std::vector<std::string> SplitList(const std::string& list) {
+  std::vector<std::string> parts;
+  size_t from = 0;
+  for (size_t comma; (comma = list.find(',', from)) != std::string::npos; from = comma + 1) {
+    parts.push_back(list.substr(from, comma - from));
+  }
+  parts.push_back(list.substr(from));
+  return parts;
+}
+
+std::string NameOfHost(const Keywords& keywords) {
+  const auto value = [&](const char* key) {
+    const auto found = keywords.find(key);
+    return found == keywords.end() ? std::string() : found->second;
+  };
+  const std::string host = value("host").empty() ? value("hostaddr") : value("host");
+  const std::string port = value("port").empty() ? "5432" : value("port");
+  return (host.empty() ? "local" : host) + ":" + port;
+}
+
+StatusOr<ParsedUrl> Parse(const std::string& url, const std::string& password,
+                          const std::string& application_name) {
   std::string text = url;
   std::optional<std::string> pooling;
   if (!IsUrl(text)) {
@@ -81,18 +115,49 @@ StatusOr<ConnectionSettings> ParseUrl(const std::string& url, const std::string&
         "the PostgreSQL URL cannot be read: it must look like "
         "postgres://user@host:5432/database?sslmode=verify-full");
   }
-  std::map<std::string, std::string> keywords = Defaults();
+  Keywords keywords = Defaults();
   if (!application_name.empty()) keywords["application_name"] = application_name;
   if (!password.empty()) keywords["password"] = password;
   for (const PQconninfoOption* option = info.get(); option->keyword != nullptr; ++option) {
     if (option->val != nullptr) keywords[option->keyword] = option->val;
   }
-  ConnectionSettings settings;
-  for (const auto& [key, value] : keywords) {
-    settings.conninfo += (settings.conninfo.empty() ? "" : " ") + key + "=" + Quoted(value);
+  return ParsedUrl{std::move(keywords), pooling == "transaction"};
+}
+
+}  // namespace
+
+StatusOr<ConnectionSettings> ParseUrl(const std::string& url, const std::string& password,
+                                      const std::string& application_name) {
+  WINNOW_ASSIGN_OR_RETURN(const ParsedUrl parsed, Parse(url, password, application_name));
+  return ToSettings(parsed.keywords, parsed.transaction_pooling);
+}
+
+StatusOr<std::vector<HostSettings>> ParseHosts(const std::string& url, const std::string& password,
+                                               const std::string& application_name) {
+  WINNOW_ASSIGN_OR_RETURN(const ParsedUrl parsed, Parse(url, password, application_name));
+  std::vector<Keywords> each = {parsed.keywords};
+  for (const char* key : {"host", "hostaddr", "port"}) {
+    const auto found = parsed.keywords.find(key);
+    if (found == parsed.keywords.end()) continue;
+    const std::vector<std::string> values = SplitList(found->second);
+    if (values.size() == 1) continue;  // of all of them
+    if (each.size() == 1) each.assign(values.size(), parsed.keywords);
+    if (values.size() != each.size() || values.size() > kMaxHosts) {
+      return FailedPrecondition(
+          "the PostgreSQL URL must name as many ports as hosts, or one, and "
+          "at most " +
+          std::to_string(kMaxHosts) + " hosts");
+    }
+    for (size_t i = 0; i < values.size(); ++i) each[i][key] = values[i];
   }
-  settings.transaction_pooling = pooling == "transaction";
-  return settings;
+  std::vector<HostSettings> hosts;
+  for (Keywords& keywords : each) {
+    // Which of several hosts is the primary is not libpq's choice; a name with several addresses
+    // leaves it to libpq.
+    if (each.size() > 1) keywords.erase("target_session_attrs");
+    hosts.push_back({NameOfHost(keywords), ToSettings(keywords, parsed.transaction_pooling)});
+  }
+  return hosts;
 }
 
 }  // namespace winnow::pg

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "services/platform/status.h"
 
@@ -16,5 +18,16 @@ struct ConnectionSettings {
 // The error never shows the URL, which may hold a password.
 StatusOr<ConnectionSettings> ParseUrl(const std::string& url, const std::string& password,
                                       const std::string& application_name);
+
+// One host of the URL.
+struct HostSettings {
+  std::string name;  // "db1:5432", for people and metrics
+  ConnectionSettings settings;
+};
+inline constexpr size_t kMaxHosts = 16;
+
+// The same for each host that the URL names, of which libpq would take the first that fits.
+StatusOr<std::vector<HostSettings>> ParseHosts(const std::string& url, const std::string& password,
+                                               const std::string& application_name);
 
 }  // namespace winnow::pg

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "services/platform/clock.h"
+#include "services/platform/postgres/primary_choice.h"
+#include "services/platform/postgres/url.h"
+
+struct pg_conn;
+
+namespace winnow::pg {
+
+// Asks one host what it is, on a connection of its own that is kept. A host that does not answer in
+// time, or that `stop` is requested for, is left at once. One thread at a time.
+class HostProbe {
+ public:
+  explicit HostProbe(ConnectionSettings settings);
+  ~HostProbe();
+  HostProbe(const HostProbe&) = delete;
+  HostProbe& operator=(const HostProbe&) = delete;
+
+  // Nothing: it did not answer; error() says why.
+  std::optional<HostAnswer> Ask(const std::stop_token& stop);
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Close {
+    void operator()(pg_conn* connection) const;
+  };
+  using ConnectionPtr = std::unique_ptr<pg_conn, Close>;
+  class Rows;
+
+  void Connect(const std::stop_token& stop);
+  std::optional<HostAnswer> AskConnected(const std::stop_token& stop);
+  std::unique_ptr<Rows> Query(const char* sql, const std::stop_token& stop, Deadline deadline);
+
+  const std::string conninfo_;
+  ConnectionPtr connection_;
+  Deadline connected_at_{};
+  std::string error_;
+};
+
+}  // namespace winnow::pg
