@@ -246,7 +246,7 @@ StatusOr<Projector::WriteResult> Projector::TryWrite(Deadline deadline, const st
                           redis_.Eval(deadline, LockScript(), lock, holder));
   WINNOW_ASSIGN_OR_RETURN(const int64_t is_mine, taken.Integer());
   if (is_mine == 0) return WriteResult::kLocked;
-  const auto result = WriteLocked(deadline, category, page, state, bytes);
+  auto result = WriteLocked(deadline, category, page, state, bytes);
   const auto released =
       redis_.Eval(steady_clock::now() + seconds(1), UnlockScript(), lock, std::span(holder, 1));
   if (result.ok()) WINNOW_RETURN_IF_ERROR(released.status());

@@ -45,8 +45,8 @@ return 1
 }
 
 const redis::Script& MoveMarkerScript() {
-  static const redis::Script script{kMoveMarker};
-  return script;
+  static const redis::Script kScript{kMoveMarker};
+  return kScript;
 }
 
 redis::ScriptCall CallWith(const redis::PublishedKey& key, std::vector<std::string> arguments) {
