@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -80,11 +81,10 @@ int Interrupt::signal() const { return g_signal.load(); }
 
 int Interrupt::count() const { return g_count.load(); }
 
-void Interrupt::Wait() const {
-  while (!requested()) {
-    pollfd waited = {.fd = fd_, .events = POLLIN, .revents = 0};
-    poll(&waited, 1, -1);
-  }
+void Interrupt::Wait(int other) const {
+  std::array<pollfd, 2> waited = {
+      {{.fd = fd_, .events = POLLIN, .revents = 0}, {.fd = other, .events = POLLIN, .revents = 0}}};
+  while (!requested() && waited[1].revents == 0) poll(waited.data(), waited.size(), -1);
 }
 
 }  // namespace winnow::app

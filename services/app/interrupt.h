@@ -22,8 +22,8 @@ class Interrupt {
   int count() const;
   // Readable once a signal came: for poll().
   int fd() const { return fd_; }
-  // Blocks until a signal comes.
-  void Wait() const;
+  // Blocks until a signal comes, or `other`, if it is a descriptor, is readable.
+  void Wait(int other = -1) const;
 
  private:
   explicit Interrupt(int fd) : fd_(fd) {}

@@ -1,10 +1,16 @@
+#include <unistd.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 
 #include "services/app/command.h"
 #include "services/app/config_options.h"
@@ -14,6 +20,7 @@
 #include "services/app/signal_watch.h"
 #include "services/platform/log.h"
 #include "services/platform/log_background.h"
+#include "services/platform/timestamp.h"
 
 namespace winnow::app {
 namespace {
@@ -25,6 +32,9 @@ struct ServeOptions {
   bool adopt_redis_keys = false;
 };
 
+// For what follows a stop's own deadline.
+constexpr std::chrono::seconds kStopGrace{15};
+
 constexpr const char* kFooter =
     R"(Without options: every service on 127.0.0.1:7400, with a PostgreSQL of its own in
 /var/lib/winnow (root) or ~/.local/share/winnow. Prints one line when it is ready; logs go to
@@ -35,7 +45,8 @@ Examples:
   winnow serve --data-dir /srv/winnow --listen 127.0.0.1:0 --address-file /run/winnow.address
   winnow serve --config /etc/winnow/config.json --target dedup
 
-Exit codes: 0 ended by a signal; 1 failed; 2 wrong call or configuration; 3 a dependency is away.)";
+Exit codes: 0 ended by a signal; 1 failed; 2 wrong call or configuration; 3 a dependency is
+away; 5 the gRPC port did not answer for a minute.)";
 
 // Whoever waits for the file to appear finds it complete.
 Status WriteAddressFile(const std::string& path, const std::string& address) {
@@ -84,6 +95,29 @@ Status Start(const config::v1::Config& config, const ServeOptions& options, Serv
   return OkStatus();
 }
 
+constexpr std::string_view kPortDeadText =
+    "stopped: the gRPC port did not answer the process's own calls for a minute";
+
+[[noreturn]] void ExitDead() {
+  log::Error(kPortDeadText, {{"exit_code", kPortDead}});
+  log::Background::Flush();
+  _exit(kPortDead);
+}
+
+// In order as far as that goes: whatever is wrong with the port may hold a stop up too.
+Status StopDead(const config::v1::Config& config, Serving& serving) {
+  const auto limit = FromDuration(config.calls().drain_timeout()).value_or(Micros(0)) + kStopGrace;
+  const std::jthread watchdog([limit](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    ended.wait_for(lock, stop, limit, [] { return false; });
+    if (!stop.stop_requested()) ExitDead();
+  });
+  serving.HurryStop();  // callers do not reach it
+  return serving.Stop();
+}
+
 Status Run(const config::v1::Config& config, const ServeOptions& options,
            const Interrupt& interrupt, Serving& serving) {
   // A start is called off by the first signal; the delay of a stop is cut short by the second.
@@ -101,7 +135,8 @@ Status Run(const config::v1::Config& config, const ServeOptions& options,
               {{"signal", interrupt.signal()}, {"where", Message(started)}});
     return serving.Stop();
   }
-  interrupt.Wait();
+  interrupt.Wait(serving.port_dead_fd());
+  if (serving.port_dead() && !interrupt.requested()) return StopDead(config, serving);
   log::Info("stopping", {{"signal", interrupt.signal()}});
   return serving.Stop();
 }
@@ -130,6 +165,7 @@ int RunServe(const ServeOptions& options, const Interrupt& interrupt) {
   LogOrigins(*loaded);
   Serving serving(config, options.postgres_versions_dir, options.adopt_redis_keys);
   const Status status = Run(config, options, interrupt, serving);
+  if (serving.port_dead() && !interrupt.requested()) ExitDead();
   if (!status.ok()) {
     // The error is the last line; nobody reads it where the log is not read.
     return log::Background::Flush() ? Fail(status) : ExitCodeOf(status);

@@ -1,10 +1,14 @@
 #include "services/app/serving.h"
 
+#include <sys/eventfd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
+#include "services/app/descriptor_needs.h"
 #include "services/app/transport.h"
+#include "services/platform/descriptor_limit.h"
 #include "services/platform/grpc/dead_letter_target.h"
 #include "services/platform/log.h"
 #include "services/platform/log_background.h"
@@ -48,7 +52,8 @@ Serving::Serving(config::v1::Config config, std::string postgres_versions_dir,
                  bool adopt_redis_keys)
     : config_(std::move(config)),
       postgres_versions_dir_(std::move(postgres_versions_dir)),
-      adopt_redis_keys_(adopt_redis_keys) {
+      adopt_redis_keys_(adopt_redis_keys),
+      port_dead_fd_(Fd::AboveStandardStreams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   log::CountDroppedIn(
       &metrics_.GetCounter("winnow_log_lines_dropped_total",
                            "Log lines that were dropped because standard error was not read."));
@@ -71,6 +76,9 @@ Status Serving::Start() {
       .GetGauge("winnow_memory_limit_bytes",
                 "Memory that this process may use: its cgroup's limit, or the machine's memory.")
       .Set(static_cast<double>(ReadMachineLimits().memory_bytes));
+  WINNOW_ASSIGN_OR_RETURN(const size_t descriptors, RaiseDescriptorLimit());
+  rpc::ServerOptions options;
+  WINNOW_ASSIGN_OR_RETURN(options.connections, ConnectionLimitsOf(config_, descriptors));
   WINNOW_ASSIGN_OR_RETURN(runtime_, rpc::Runtime::Make(config_, metrics_));
   const bool plain_text = config_.insecure() || config_.metrics().insecure();
   WINNOW_ASSIGN_OR_RETURN(
@@ -82,7 +90,8 @@ Status Serving::Start() {
                                [this] { store_->EndBy(std::chrono::steady_clock::now()); });
   WINNOW_RETURN_IF_ERROR(BringUpToDate(rows));
   WINNOW_RETURN_IF_ERROR(MakeTargets(rows));
-  WINNOW_ASSIGN_OR_RETURN(server_, rpc::Server::Start(config_, *runtime_, metrics_, targets_));
+  WINNOW_ASSIGN_OR_RETURN(server_,
+                          rpc::Server::Start(config_, *runtime_, metrics_, targets_, options));
   if (metrics_http_) metrics_http_->ServeHealth([this] { return server_->HealthJson(); });
   return StartTargets();
 }
@@ -150,6 +159,10 @@ Status Serving::StartTargets() {
   // Who reads "ready" may ask for health at once. A dependency that is away keeps nobody out.
   server_->AwaitServing(std::chrono::steady_clock::now() + kServingLimit,
                         start_called_off_.get_token());
+  server_->StartSelfCheck([this] {
+    port_dead_ = true;
+    eventfd_write(port_dead_fd_.get(), 1);
+  });
   return OkStatus();
 }
 

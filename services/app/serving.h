@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -9,6 +10,7 @@
 #include "services/app/store.h"
 #include "services/app/targets.h"
 #include "services/platform/clock.h"
+#include "services/platform/fd.h"
 #include "services/platform/grpc/metrics_http.h"
 #include "services/platform/grpc/peers.h"
 #include "services/platform/grpc/runtime.h"
@@ -36,6 +38,11 @@ class Serving {
   // Cuts the delay of a Stop() short, one that runs or will. Any thread, any time.
   void HurryStop() { hurried_.request_stop(); }
 
+  // Whether the gRPC port does not answer any more (rpc/self_check.h): the process is of no use.
+  // The descriptor is readable then.
+  bool port_dead() const { return port_dead_; }
+  int port_dead_fd() const { return port_dead_fd_.get(); }
+
   const std::string& address() const { return server_->address(); }
   const std::string& metrics_address() const;  // empty: off
   const std::string& place() const { return store_->place(); }
@@ -54,6 +61,8 @@ class Serving {
   const bool adopt_redis_keys_;
   std::stop_source start_called_off_;
   std::stop_source hurried_;
+  std::atomic<bool> port_dead_ = false;
+  const Fd port_dead_fd_;  // an eventfd
   const SystemClock clock_;
   Metrics metrics_;
   std::unique_ptr<Store> store_;

@@ -297,6 +297,10 @@ class Checker {
     CheckRange("calls.transport_memory_bytes", calls.transport_memory_bytes(), 128 << 20,
                kTebibyte);
     CheckRange("calls.stream_memory_bytes", calls.stream_memory_bytes(), 1 << 20, kTebibyte);
+    // 0: derived from the limit on open files, when serving.
+    CheckRange("calls.max_connections", calls.max_connections(), 0, 1'000'000);
+    const int most = calls.max_connections() > 0 ? calls.max_connections() : 1'000'000;
+    CheckRange("calls.max_connections_per_address", calls.max_connections_per_address(), 0, most);
     CheckDuration("calls.ingest_idle_timeout", calls.ingest_idle_timeout(), seconds(1), hours(1));
   }
 

@@ -29,6 +29,8 @@ class Fd {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  // Gives it up: the caller closes it.
+  int Release() { return std::exchange(fd_, -1); }
   void Close() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));
   }

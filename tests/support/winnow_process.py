@@ -129,6 +129,8 @@ class Server:
     # Signals that the process inherits as ignored, as a script's background job does.
     ignored: tuple[signal.Signals, ...] = ()
     binary: Path = BINARY
+    # Its limit on open files, soft and hard; None: this suite's.
+    descriptors: int | None = None
 
     @property
     def data_dir(self) -> Path:
@@ -151,6 +153,8 @@ class Server:
         # Whatever this suite inherited as ignored (nohup, a background job) is not handed on.
         prefix = ["setpriv", "--pdeathsig", "TERM", "env", "--default-signal"]
         prefix += [f"--ignore-signal={each.name.removeprefix('SIG')}" for each in self.ignored]
+        if self.descriptors is not None:
+            prefix += ["prlimit", f"--nofile={self.descriptors}:{self.descriptors}"]
         with (self.folder / "out").open("wb") as out, (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*prefix, *self.command()],

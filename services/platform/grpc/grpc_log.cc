@@ -14,13 +14,9 @@ namespace {
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Of a listener that a stop of ours has ended (cut_connections.h).
-constexpr std::string_view kEndedListener = "Failed accept4: Invalid argument";
-
 // What gRPC calls an error is mostly a peer's doing (a broken handshake, a port in use) and comes
 // back to us as a status too.
 void WriteLine(gpr_log_func_args* line) {
-  if (line->message == kEndedListener) return;
   log::Warn("grpc",
             {{"text", line->message}, {"file", BaseName(line->file)}, {"line", line->line}});
 }

@@ -6,16 +6,17 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "services/platform/grpc/bind_error.h"
-#include "services/platform/grpc/cut_connections.h"
+#include "services/platform/grpc/frame_guard.h"
 #include "services/platform/grpc/grpc_log.h"
 #include "services/platform/grpc/limits.h"
+#include "services/platform/grpc/listen_sockets.h"
 #include "services/platform/grpc/tls.h"
 #include "services/platform/grpc/unparsed_request.h"
 #include "services/platform/listen_address.h"
@@ -52,8 +53,7 @@ void SetLimits(grpc::ServerBuilder& builder, const config::v1::Calls& calls) {
     quota.Resize(static_cast<size_t>(calls.transport_memory_bytes()));
     builder.SetResourceQuota(quota);
   }
-  // A second process on the port is an error to be told of, not a partner to share calls with.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_TCP_TX_ZEROCOPY_ENABLED, 0);  // CVE-2024-11407
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
@@ -69,6 +69,15 @@ Status CheckReachable(const config::v1::Config& config, const ListenAddress& add
   return InvalidField("listen", "\"" + address.ToString() +
                                     "\" is reachable from other machines, in plain text: set tls, "
                                     "listen on 127.0.0.1, or say --insecure when a mesh encrypts");
+}
+
+// The process itself, with what is wrong with its port. It never ends serving: other processes may
+// be reached, and calls in flight go on.
+Target ProcessTarget(const SelfCheck& self_check) {
+  Target process;
+  process.name = "process";
+  process.probes.push_back({"port", [&self_check] { return self_check.Last(); }, false});
+  return process;
 }
 
 StatusOr<milliseconds> ToMilliseconds(const google::protobuf::Duration& duration) {
@@ -95,34 +104,54 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const config::v1::Config& config
   InitPlugins();
   std::unique_ptr<Server> server(new Server(runtime, options));
   WINNOW_ASSIGN_OR_RETURN(server->drain_delay_, ToMilliseconds(config.calls().drain_delay()));
-  WINNOW_RETURN_IF_ERROR(server->Listen(config, targets));
+  WINNOW_RETURN_IF_ERROR(server->Listen(config, targets, metrics));
   auto* health_service = server->server_->GetHealthCheckService();
   if (health_service == nullptr) return Internal("the gRPC server has no health service");
+  std::vector<Target> watched(targets.begin(), targets.end());
+  watched.push_back(ProcessTarget(*server->self_check_));
   server->health_ =
-      std::make_unique<Health>(*health_service, targets, options.probe_interval, metrics);
+      std::make_unique<Health>(*health_service, watched, options.probe_interval, metrics);
   return server;
 }
 
-Status Server::Listen(const config::v1::Config& config, std::span<const Target> targets) {
+Server::~Server() { Shutdown(); }
+
+Status Server::Listen(const config::v1::Config& config, std::span<const Target> targets,
+                      Metrics& metrics) {
   WINNOW_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(config.listen(), "listen"));
   WINNOW_RETURN_IF_ERROR(CheckReachable(config, address));
   WINNOW_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.tls()));
   grpc::ServerBuilder builder;
   SetLimits(builder, config.calls());
-  builder.AddListeningPort(address.ToString(), credentials, &port_);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(options_.handshake_timeout.count()));
+  using External = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  callers_ = builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD, credentials);
+  own_ = builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD,
+                                                              grpc::InsecureServerCredentials());
   std::set<std::string> services;
   for (const Target& target : targets) {
     builder.RegisterService(target.grpc_service);
     services.insert(target.service_name);
   }
   builder.experimental().SetInterceptorCreators(UnparsedRequestTellers(std::move(services)));
-  server_ = builder.BuildAndStart();
-  if (server_ == nullptr || port_ == 0) {
-    if (server_ != nullptr) server_->Shutdown();
-    return InvalidField("listen", BindError(address, "--listen"));
-  }
-  address.port = port_;
+  ListenSockets listening = OpenListenSockets(address, kKeepaliveTimeoutMs);
+  if (listening.sockets.empty()) return InvalidField("listen", BindError(address, "--listen"));
+  const SocketAddress reached = SelfCheck::AddressOf(listening);
+  port_ = address.port = listening.port;
   address_ = address.ToString();
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) return Internal("the gRPC server did not start: the log has the reason");
+  const bool plain_text = config.tls().cert_file().empty();
+  acceptor_ =
+      std::make_unique<Acceptor>(std::move(listening), options_.connections, plain_text, metrics);
+  self_check_ = std::make_unique<SelfCheck>(*acceptor_, reached, options_.self_check, metrics);
+  cut_connections_ = CountCutConnections(metrics);
+  acceptor_->Start([this](int fd, bool own) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = fd;
+    (own ? own_ : callers_)->HandleNewConnection(&connection);
+  });
   return OkStatus();
 }
 
@@ -134,6 +163,7 @@ std::shared_ptr<grpc::Channel> Server::InProcessChannel() const {
 }
 
 void Server::AnnounceEnd(const std::stop_token& hurry) {
+  self_check_->Stop();
   health_->EndServing();
   std::mutex mutex;
   std::condition_variable_any hurried;
@@ -148,9 +178,15 @@ bool Server::Drain(Deadline deadline) {
 }
 
 void Server::Shutdown() {
+  if (self_check_) self_check_->Stop();
   if (health_) health_->EndServing();
   if (!server_) return;
-  if (port_ > 0) CutConnections(port_);
+  // gRPC ends a call that arrives while its server shuts down with a bare CANCELLED, which its
+  // caller takes for its own doing; a connection that is gone is UNAVAILABLE, to be retried.
+  if (acceptor_) {
+    acceptor_->Stop();
+    acceptor_->CutAll();
+  }
   server_->Shutdown(std::chrono::system_clock::now() + options_.cut_after);
   health_.reset();
   server_.reset();

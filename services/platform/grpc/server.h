@@ -4,16 +4,24 @@
 #include <grpcpp/server.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "services/platform/grpc/acceptor.h"
 #include "services/platform/grpc/health.h"
 #include "services/platform/grpc/runtime.h"
+#include "services/platform/grpc/self_check.h"
 #include "services/platform/grpc/target.h"
 #include "services/platform/metrics.h"
 #include "winnow/config/v1/config.pb.h"
+
+namespace grpc::experimental {
+class ExternalConnectionAcceptor;
+}
 
 namespace winnow::rpc {
 
@@ -21,6 +29,10 @@ struct ServerOptions {
   std::chrono::milliseconds probe_interval{2'000};
   // To cut what is left after the drain.
   std::chrono::milliseconds cut_after{250};
+  ConnectionLimits connections;
+  // To finish the handshakes of TLS and HTTP/2: a connection that does not is closed.
+  std::chrono::milliseconds handshake_timeout{20'000};
+  SelfCheckOptions self_check;
 };
 
 // The gRPC port of a process: its targets, health, reflection and channelz. Used by main, in this
@@ -37,7 +49,7 @@ class Server {
   static StatusOr<std::unique_ptr<Server>> Start(const config::v1::Config& config, Runtime& runtime,
                                                  Metrics& metrics, std::span<const Target> targets,
                                                  ServerOptions options = {});
-  ~Server() { Shutdown(); }
+  ~Server();
 
   // Where it listens, with the port that was chosen for port 0.
   const std::string& address() const { return address_; }
@@ -49,6 +61,9 @@ class Server {
   bool AwaitServing(Deadline deadline, const std::stop_token& stop = {}) {
     return health_->AwaitServing(deadline, stop);
   }
+
+  // Checks from now on, until AnnounceEnd, that the port answers (self_check.h).
+  void StartSelfCheck(std::function<void()> on_dead) { self_check_->Start(std::move(on_dead)); }
 
   // What health knows, as JSON: for MetricsHttp.
   std::string HealthJson() const { return health_->ToJson(); }
@@ -64,7 +79,8 @@ class Server {
 
  private:
   Server(Runtime& runtime, ServerOptions options) : runtime_(runtime), options_(options) {}
-  Status Listen(const config::v1::Config& config, std::span<const Target> targets);
+  Status Listen(const config::v1::Config& config, std::span<const Target> targets,
+                Metrics& metrics);
 
   Runtime& runtime_;
   const ServerOptions options_;
@@ -72,6 +88,12 @@ class Server {
   int port_ = 0;
   std::chrono::milliseconds drain_delay_{0};
   std::unique_ptr<grpc::Server> server_;
+  // What takes connections over: those of callers, and the self-check's, which speaks plain text.
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> callers_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> own_;
+  std::vector<std::shared_ptr<void>> cut_connections_;  // gauges
+  std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<SelfCheck> self_check_;
   std::unique_ptr<Health> health_;  // after the server, whose health service it uses
 };
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "services/platform/descriptor_limit.h"
 #include "services/platform/fd.h"
 
 namespace winnow::pg {
@@ -78,6 +79,7 @@ void ArrangeDescriptors(const ChildPlan& plan) {
   if (plan.command->own_session && setsid() < 0) Fail(plan, "setsid");
   ResetSignals();
   umask(077);
+  RestoreDescriptorLimit();
   if (plan.command->account.drop && !BecomeAccount(plan.command->account)) Fail(plan, "setuid");
   // After the change of user, which clears it. The parent may have died before: then no signal
   // will ever come.
