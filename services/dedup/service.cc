@@ -1,18 +1,19 @@
 #include "services/dedup/service.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "services/dedup/handlers.h"
 #include "services/dedup/service_config.h"
 #include "services/dedup/service_text_rules.h"
 #include "services/dedup/worker_items.h"
-#include "services/platform/config.h"
 #include "services/platform/embedded.h"
 #include "services/platform/grpc/binder.h"
 #include "services/platform/grpc/error_exit.h"
 #include "services/platform/grpc/peers.h"
 #include "services/platform/grpc/rpc_status.h"
+#include "services/platform/machine_limits.h"
 #include "services/platform/timestamp.h"
 #include "winnow/collector/v1/collector_service.grpc.pb.h"
 #include "winnow/dedup/v1/dedup_service.grpc.pb.h"
@@ -235,8 +236,8 @@ struct State {
         service(platform.runtime, handlers) {
     memory.max_documents = platform.config.dedup().max_documents();
     // The other half of the connections is for calls.
-    loads.free_threads =
-        std::clamp(platform.config.postgres().read_connections() / 2, 1, CountCpus());
+    const int cpus = std::max(1, static_cast<int>(std::ceil(ReadMachineLimits().cpus)));
+    loads.free_threads = std::clamp(platform.config.postgres().read_connections() / 2, 1, cpus);
   }
 
   TextRules rules;

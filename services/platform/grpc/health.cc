@@ -32,7 +32,8 @@ Health::Health(grpc::HealthCheckServiceInterface& service, std::span<const Targe
                std::chrono::milliseconds interval, Metrics& metrics)
     : service_(service) {
   for (const Target& target : targets) {
-    Watched watched{.service_name = target.service_name, .probes = {}};
+    Watched watched{
+        .service_name = target.service_name, .is_starting = target.is_starting, .probes = {}};
     for (const Probe& probe : target.probes) {
       Gauge& up =
           metrics.GetGauge("winnow_dependency_up", "1 when the dependency answered its last probe.",
@@ -81,16 +82,18 @@ bool Health::Pause(std::chrono::milliseconds time) {
 
 void Health::Ask(Watched& watched) {
   bool serving = true;
+  // What a service cannot do before it has started is expected.
+  const bool is_logged = !starting_ && !watched.is_starting();
   for (WatchedProbe& each : watched.probes) {
     each.last = Check(each.probe);
     each.up->Set(each.last.ok() ? 1 : 0);
     if (each.probe.vital) serving = serving && each.last.ok();
-    if (!starting_) LogChange(watched, each);
+    if (is_logged) LogChange(watched, each);
   }
   if (watched.logged_failure && serving) {
     log::Info("serving again", {{"service", watched.service_name}});
   }
-  watched.logged_failure = !starting_ && !serving;
+  watched.logged_failure = is_logged && !serving;
   if (watched.known && watched.serving == serving) return;
   watched.known = true;
   watched.serving = serving;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <stop_token>
@@ -46,6 +47,7 @@ class Health {
   };
   struct Watched {
     std::string service_name;
+    std::function<bool()> is_starting;
     std::vector<WatchedProbe> probes;
     bool serving = false;
     bool known = false;
