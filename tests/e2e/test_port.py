@@ -34,10 +34,13 @@ def bare_connections(address: str, count: int) -> None:
 
 def answers(server: Server) -> bool:
     """A normal call over a new connection."""
-    with server.connect(retry=winnow.RetryPolicy(attempts=1), timeout=10) as client:
-        with contextlib.suppress(winnow.WinnowError):
-            client.newsfeed.list_categories(namespace="port")
-            return True
+    one_try = winnow.RetryPolicy(attempts=1)
+    with (
+        server.connect(retry=one_try, timeout=10) as client,
+        contextlib.suppress(winnow.WinnowError),
+    ):
+        client.newsfeed.list_categories(namespace="port")
+        return True
     return False
 
 

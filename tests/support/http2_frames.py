@@ -93,9 +93,9 @@ class Connection:
             while rest:
                 try:
                     rest = rest[self.socket.send(rest) :]
-                    if select.select([self.socket], [], [], 0)[0]:
-                        if not self.socket.recv(1 << 20):
-                            return True
+                    readable = select.select([self.socket], [], [], 0)[0]
+                    if readable and not self.socket.recv(1 << 20):
+                        return True
                 except TimeoutError:
                     continue
                 except OSError:
