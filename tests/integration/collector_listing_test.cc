@@ -125,7 +125,10 @@ TEST_F(CollectorListing, AWriterThatBeganEarlierAndCommitsLaterStaysOut) {
   std::thread writer([&] {
     const Status status = writes_.Write(Soon(), [&](pg::Session& session) {
       session.ExecuteText(
-          "INSERT INTO collector.items SELECT gen_random_uuid(), gen_random_uuid(), namespace,"
+          "INSERT INTO collector.items (id, identity, namespace, channel, external_id, url,"
+          " canonical_url, title, snippet, language, channel_name, image_url, video_url,"
+          " source_categories, keywords, publish_time, arrival_time, create_time)"
+          " SELECT gen_random_uuid(), gen_random_uuid(), namespace,"
           " channel, 'late', url, canonical_url, 'Late', snippet, language, channel_name, "
           "image_url,"
           " video_url, source_categories, keywords, publish_time,"
