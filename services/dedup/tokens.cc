@@ -25,13 +25,8 @@ std::string Compact(std::string_view normalized) {
 }
 
 void CompactTo(std::string_view normalized, std::string& compact) {
-  compact.resize(normalized.size());
-  char* end = compact.data();
-  for (const char c : normalized) {
-    *end = c;
-    end += c == ' ' ? 0 : 1;
-  }
-  compact.resize(static_cast<size_t>(end - compact.data()));
+  compact.assign(normalized);
+  std::erase(compact, ' ');
 }
 
 // "삼성ai" holds the word "ai": scripts part words where no space does.
