@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ./x chaos dedup|newsfeed|classification|polling: the proofs that ctest runs small, at full size;
-# ./x chaos upgrade: tools/upgrade.sh; ./x chaos memory: tests/memory.
+# ./x chaos upgrade: tools/upgrade.sh; ./x chaos memory: tests/memory;
+# ./x chaos failover [LEG...]: tests/chaos/failover.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -51,9 +52,15 @@ case "$#:${1:-}" in
     folder=tests/memory
     select=memory
     ;;
+  *:failover)
+    tools/install.sh --test
+    build release winnow winnow_descriptors
+    export WINNOW_BINARY="$PWD/build/release/bin/winnow"
+    exec "$VENV/bin/python" tests/chaos/failover/run.py "${@:2}"
+    ;;
   *)
-    usage_error "chaos takes nothing, dedup, newsfeed, classification, polling, upgrade or" \
-      "memory, not '$*'"
+    usage_error "chaos takes nothing, dedup, newsfeed, classification, polling, upgrade, memory" \
+      "or failover [LEG...], not '$*'"
     ;;
 esac
 tools/install.sh --test
