@@ -126,6 +126,15 @@ def test_pings_end_their_connection(port: Server) -> None:
     assert_others_are_served(port)
 
 
+def test_headers_without_end_end_their_connection(port: Server) -> None:
+    """By gRPC's own limit of metadata, or by ours: whichever comes first."""
+    endless = continued(call_headers(CHECK), literal("x", "y" * 1000) * 8)
+    with Connection(port.address, source=new_source()) as flooder:
+        flooder.acknowledge()
+        assert flooder.flood(endless)
+    assert_others_are_served(port)
+
+
 def test_streams_are_bounded_before_settings_are_acknowledged(port: Server) -> None:
     block = call_headers(GET_ARTICLE)
     opened = (frame(HEADERS, END_HEADERS, stream, block) for stream in range(1, 2 * MANY, 2))
