@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import queue
 import re
 import shutil
 import subprocess
@@ -17,12 +19,13 @@ from envoy_proxy import Envoy
 from eventually import eventually
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from http2_frames import Connection, call_headers
 from split_world import Split
 from winnow_process import LIMIT_SECONDS, ROOT, Serving, new_server, world_folder
 
 import winnow
 from winnow.classification.v1 import classification_service_pb2
-from winnow.collector.v1 import collector_service_pb2
+from winnow.collector.v1 import collector_service_pb2, collector_service_pb2_grpc
 from winnow.dedup.v1 import dedup_service_pb2
 from winnow.events.v1 import dead_letter_service_pb2
 from winnow.newsfeed.v1 import newsfeed_service_pb2
@@ -185,6 +188,52 @@ def test_every_service_is_answered_in_grpc_web(envoy: Envoy, method: str) -> Non
     body, trailers = decoded_web_text(answer)
     response.ParseFromString(body)
     assert b"grpc-status:0" in trailers
+
+
+class Outbox:
+    """Requests of a stream, which stays open until it is closed."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[Message | None] = queue.Queue()
+
+    def put(self, request: Message | None) -> None:
+        """None ends the stream."""
+        self._queue.put(request)
+
+    def __iter__(self) -> Iterator[Message]:
+        while (request := self._queue.get(timeout=LIMIT_SECONDS)) is not None:
+            yield request
+
+
+def ingest_request(namespace: str, number: int) -> Message:
+    url = f"https://mesh.example/poison/{number}"
+    item = winnow.Item(namespace=namespace, channel="mesh", url=url, title=f"Poison {number}")
+    return collector_service_pb2.IngestItemsRequest(item=item)
+
+
+def test_one_callers_malformed_header_ends_no_other_callers_stream(
+    envoy: Envoy, namespace: str
+) -> None:
+    """CVE-2023-32732 and CVE-2024-7246: gRPC 1.51 ends the connection that the header comes over,
+    or mistakes the headers after it; Envoy forwards it."""
+    requests = Outbox()
+    with grpc.insecure_channel(envoy.address) as channel:
+        stub = collector_service_pb2_grpc.CollectorServiceStub(channel)
+        answers = stub.IngestItems(iter(requests), timeout=LIMIT_SECONDS)
+        requests.put(ingest_request(namespace, 1))
+        assert next(answers).result.HasField("stored")  # the stream is up, end to end
+        malformed = [("x-malformed-bin", "not base64: !!!"), ("x-request-id", "hostile")]
+        method = "/winnow.collector.v1.CollectorService/ListItems"
+        for _ in range(3):
+            with Connection(envoy.address) as hostile:
+                hostile.acknowledge()
+                hostile.call(1, call_headers(method, malformed))
+                with contextlib.suppress(ConnectionError):
+                    hostile.end_of(1)
+        requests.put(ingest_request(namespace, 2))
+        assert next(answers).result.HasField("stored")
+        requests.put(None)
+        assert list(answers) == []
 
 
 @pytest.mark.one_process("restarts it; the split rolls all of its own")
