@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "services/app/store.h"
+#include "services/platform/resource_defaults.h"
 
 namespace winnow::app {
 namespace {
@@ -17,10 +17,12 @@ constexpr size_t kProcess = 32;
 constexpr size_t kListening = 4;
 constexpr size_t kMetricsConnections = 16;
 constexpr size_t kPrivatePostgres = 8;  // locks, pipes and the log of its supervisor
-constexpr size_t kListeners = 8;        // connections that wait for notifications, beside the pools
-constexpr size_t kBroker = 8;           // publisher, subscribers, their sockets' event descriptors
-constexpr size_t kPerPeer = 16;         // addresses of a peer's name, and their lookups
-constexpr size_t kPerTransfer = 3;      // a fetch: its socket, libcurl's pair to wake it
+// Connections beside the pools: those that wait for notifications, and one to each host of the URL,
+// with one more while it is asked anew.
+constexpr size_t kListeners = 16;
+constexpr size_t kBroker = 8;       // publisher, subscribers, their sockets' event descriptors
+constexpr size_t kPerPeer = 16;     // addresses of a peer's name, and their lookups
+constexpr size_t kPerTransfer = 3;  // a fetch: its socket, libcurl's pair to wake it
 // Pictures that a run fetches at once (worker_images.h). Runs seldom do so at the same time, and a
 // picture that cannot be fetched is looked for again.
 constexpr size_t kPictures = 10;
@@ -31,20 +33,15 @@ constexpr size_t kMaxConnections = 10'000;
 
 size_t Count(int32_t value) { return static_cast<size_t>(std::max(value, 0)); }
 
-bool Runs(const config::v1::Config& config, std::string_view target) {
-  return std::any_of(config.targets().begin(), config.targets().end(),
-                     [&](const std::string& each) { return each == "all" || each == target; });
-}
-
 size_t Transfers(const config::v1::Config& config) {
   size_t transfers = 0;
-  if (Runs(config, "collector") && !config.collector().no_schedule()) {
+  if (RunsTarget(config, "collector") && !config.collector().no_schedule()) {
     transfers += Count(config.collector().run_threads()) + kPictures;
   }
-  if (Runs(config, "dedup") && !config.dedup().embedder().url().empty()) {
+  if (RunsTarget(config, "dedup") && !config.dedup().embedder().url().empty()) {
     transfers += kEmbedderTransfers;
   }
-  if (Runs(config, "classification") && !config.classification().llm().url().empty()) {
+  if (RunsTarget(config, "classification") && !config.classification().llm().url().empty()) {
     transfers += Count(config.classification().llm().concurrency());
   }
   return transfers;
@@ -68,9 +65,9 @@ std::string Describe(const std::vector<DescriptorNeed>& needs) {
 std::vector<DescriptorNeed> DescriptorNeeds(const config::v1::Config& config) {
   const auto& postgres = config.postgres();
   std::vector<DescriptorNeed> needs = {{"the process", kProcess}};
-  needs.push_back({"PostgreSQL", Count(postgres.read_connections()) +
-                                     Count(postgres.write_connections()) + kLogConnections +
-                                     kEventConnections + kListeners});
+  needs.push_back(
+      {"PostgreSQL", Count(postgres.read_connections()) + Count(postgres.write_connections()) +
+                         Count(LogConnections(config)) + kEventConnections + kListeners});
   if (postgres.url().starts_with("postgres-private:")) {
     needs.push_back({"the private PostgreSQL's supervisor", kPrivatePostgres});
   }

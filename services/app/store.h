@@ -14,14 +14,6 @@
 
 namespace winnow::app {
 
-// Connections besides those of the configuration. One log transaction is in flight per stream: a
-// sequencer each of the collector, NewsFeed and polling, four namespaces of Dedup and their turns
-// among instances, an operator's change. With fewer, a stalled PostgreSQL would read as a pool in
-// full use to whoever waits for a turn, and Dedup would refuse, not degrade.
-inline constexpr int kLogConnections = 12;
-// Relays and consumers of events.
-inline constexpr int kEventConnections = 4;
-
 // The truth: PostgreSQL, our own private one or another, and the pools of connections to it.
 class Store {
  public:

@@ -10,9 +10,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-config::v1::Config Filled(int cpus = 2) {
+config::v1::Config Filled(double cpus = 2) {
   config::v1::Config config;
-  FillDefaults(config, cpus);
+  FillDefaults(config, {.cpus = cpus});
   return config;
 }
 
