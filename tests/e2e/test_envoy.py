@@ -194,18 +194,18 @@ class Outbox:
     """Requests of a stream, which stays open until it is closed."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Message | None] = queue.Queue()
+        self._queue: queue.Queue[collector_service_pb2.IngestItemsRequest | None] = queue.Queue()
 
-    def put(self, request: Message | None) -> None:
+    def put(self, request: collector_service_pb2.IngestItemsRequest | None) -> None:
         """None ends the stream."""
         self._queue.put(request)
 
-    def __iter__(self) -> Iterator[Message]:
+    def __iter__(self) -> Iterator[collector_service_pb2.IngestItemsRequest]:
         while (request := self._queue.get(timeout=LIMIT_SECONDS)) is not None:
             yield request
 
 
-def ingest_request(namespace: str, number: int) -> Message:
+def ingest_request(namespace: str, number: int) -> collector_service_pb2.IngestItemsRequest:
     url = f"https://mesh.example/poison/{number}"
     item = winnow.Item(namespace=namespace, channel="mesh", url=url, title=f"Poison {number}")
     return collector_service_pb2.IngestItemsRequest(item=item)
@@ -219,7 +219,7 @@ def test_one_callers_malformed_header_ends_no_other_callers_stream(
     requests = Outbox()
     with grpc.insecure_channel(envoy.address) as channel:
         stub = collector_service_pb2_grpc.CollectorServiceStub(channel)
-        answers = stub.IngestItems(iter(requests), timeout=LIMIT_SECONDS)
+        answers = iter(stub.IngestItems(iter(requests), timeout=LIMIT_SECONDS))
         requests.put(ingest_request(namespace, 1))
         assert next(answers).result.HasField("stored")  # the stream is up, end to end
         malformed = [("x-malformed-bin", "not base64: !!!"), ("x-request-id", "hostile")]

@@ -19,7 +19,7 @@ FOREIGN = "winnow_redis_foreign_keys"
 PROCESSING = "stt:polling:processing"
 
 
-def put_published_keys(store: redis.Redis[str]) -> None:
+def put_published_keys(store: redis.Redis) -> None:
     """As the published system leaves them, jobs in flight included."""
     store.zadd(PROCESSING, {"101": 1738234567890, "102": 1738234600000})
     store.zadd("stt:polling:summarizing", {"103": 1738234650000})
@@ -57,7 +57,7 @@ def test_a_redis_in_use_stays_as_it_is_until_its_keys_are_adopted(
     put_published_keys(store)
     names = list(store.scan_iter())
     # Values as they are serialised: any bytes.
-    raw = redis.Redis(unix_socket_path=str(redis_socket))
+    raw: Any = redis.Redis(unix_socket_path=str(redis_socket))
 
     def snapshot() -> dict[str, tuple[Any, bytes | None]]:
         return {key: (raw.execute_command("PEXPIRETIME", key), raw.dump(key)) for key in names}

@@ -90,7 +90,8 @@ def test_a_store_of_the_build_before_is_upgraded_to_the_schema_of_a_new_one_and_
     migrate(tmp_path, old)
     migrate(tmp_path, new)
     assert catalog(old) == catalog(new)
-    assert contents(old) == before
+    after = contents(old)
+    assert {table: after[table] for table in before} == before
 
     server = make_server(config={"postgres": {"url": old.url}}).start()
     with server.connect() as client:

@@ -5,6 +5,7 @@
 #include "services/collector/store_sources.h"
 #include "services/platform/uuid.h"
 #include "tests/integration/collector_runs_fixture.h"
+#include "tests/support/postgres_history.h"
 
 // What the published schedule did wrong, each a test that fails where it is done again; and calls
 // that are sent again.
@@ -194,7 +195,7 @@ TEST_F(AskedRuns, AWatchEndsWhenItsHistoryIsReplaced) {
   const auto reader = replica_->stub().WatchRuns(&context, v1::WatchRunsRequest());
   v1::WatchRunsResponse response;
   ASSERT_TRUE(reader->Read(&response));
-  test::RunSql(pool_, "UPDATE collector.log_streams SET epoch = 'of a restored database'");
+  test::BeginNewHistory();
   EXPECT_FALSE(reader->Read(&response));
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }

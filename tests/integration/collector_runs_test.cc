@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/integration/collector_runs_fixture.h"
+#include "tests/support/postgres_history.h"
 
 namespace winnow::collector {
 namespace {
@@ -279,8 +280,7 @@ TEST_F(CollectorRuns, AreWatchedOnceEachAndResumed) {
   context.TryCancel();
   reader->Finish();
   // One that is none, and one of a history that is gone.
-  test::RunSql(replica_->platform().parts().writes,
-               "UPDATE collector.log_streams SET epoch = 'of a restored database'");
+  test::BeginNewHistory();
   for (const std::string& bad : {std::string("x"), token}) {
     grpc::ClientContext other;
     const auto refused = open(other, bad);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -75,7 +76,7 @@ class RedisCluster:
                 self._start_node(folder, node)
             self._nodes = [redis.Redis(port=node, decode_responses=True) for node in nodes]
             for each in self._nodes:
-                eventually(lambda each=each: self._answers(each), "the node answers")
+                eventually(functools.partial(self._answers, each), "the node answers")
             self._join(nodes)
             config = folder / "redis_proxy.json"
             config.write_text(json.dumps(_envoy_config(self.port, nodes)))
@@ -98,7 +99,7 @@ class RedisCluster:
         self._children.append(_child(command, self._log, folder))
 
     @staticmethod
-    def _answers(client: redis.Redis[str]) -> bool:
+    def _answers(client: redis.Redis) -> bool:
         try:
             return bool(client.ping())
         except redis.ConnectionError:

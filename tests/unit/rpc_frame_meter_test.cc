@@ -80,7 +80,7 @@ TEST_F(Meter, ABlockOfSeveralFramesIsFineAgainAndAgain) {
 }
 
 TEST_F(Meter, ResetsHaveABudgetThatFillsAgain) {
-  EXPECT_EQ(Repeat(1'000, Frame(kReset, 0, 4)), Verdict::kFine);
+  EXPECT_EQ(Repeat(5'000, Frame(kReset, 0, 4)), Verdict::kFine);
   now_ += std::chrono::seconds(1);
   EXPECT_EQ(Repeat(200, Frame(kReset, 0, 4)), Verdict::kFine);
   EXPECT_EQ(Send(Frame(kReset, 0, 4)), Verdict::kResets);

@@ -134,8 +134,8 @@ bool Acceptor::AcceptAll(int listener) {
       const SocketAddress peer(reinterpret_cast<const sockaddr*>(&storage), size);
       Admit(std::move(connection), peer.Owner(), peer.ToString());
     } else if (IsExhaustion(errno)) {
+      if (!ShedOne(listener)) break;
       enough = false;
-      ShedOne(listener);
     } else if (errno == EAGAIN) {
       break;
     }  // else: the peer has given up (ECONNABORTED), or its network had an error
@@ -171,12 +171,18 @@ void Acceptor::Refuse(Refusal refusal) {
 }
 
 // There is no descriptor for the next connection: with the reserved one it is accepted and closed,
-// so that its client knows, and does not wait in the queue for its own timeout.
-void Acceptor::ShedOne(int listener) {
+// so that its client knows, and does not wait in the queue for its own timeout. False: none waits,
+// which accept4() does not look for before it has a descriptor.
+bool Acceptor::ShedOne(int listener) {
   reserve_.Close();
-  { const Fd shed(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)); }
+  bool waits = true;
+  {
+    const Fd shed(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (shed.valid()) Refuse(Refusal::kDescriptors);
+    waits = shed.valid() || errno != EAGAIN;
+  }
   reserve_ = OpenReserve();
-  Refuse(Refusal::kDescriptors);
+  return waits;
 }
 
 void Acceptor::SweepNow() {

@@ -59,7 +59,7 @@ class Acceptor {
   void BackOff(bool short_of_descriptors);
   void Admit(Fd connection, const std::string& owner, const std::string& peer);
   void Refuse(Refusal refusal);
-  void ShedOne(int listener);
+  bool ShedOne(int listener);
   void SweepNow();
   void LogRefused();
   bool TakeOwn(const std::string& peer);

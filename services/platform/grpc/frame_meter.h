@@ -57,8 +57,9 @@ class FrameMeter {
   int streams_before_settings_ = 0;
   bool settings_acknowledged_ = false;
   Verdict verdict_ = Verdict::kFine;
-  // Cancelled calls cost about 50 us each; a proxy may end hundreds of watches at once.
-  FrameBudget resets_{1'000, 200};
+  // Cancelled calls cost about 50 us each. All calls that a connection may have (4,096) may reach
+  // their deadline at once.
+  FrameBudget resets_{5'000, 200};
   FrameBudget settings_{100, 10};
   // PRIORITY, unknown types, DATA without data: nothing that a client needs many of.
   FrameBudget idle_frames_{1'000, 1'000};
