@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "services/platform/postgres/accepted_systems.h"
+#include "services/platform/postgres/connecting.h"
 #include "services/platform/postgres/log_transaction.h"
 #include "services/platform/postgres/pool.h"
 #include "services/platform/postgres/primary_watch.h"
@@ -44,6 +47,16 @@ class PostgresPrimary : public testing::Test {
                  return OkStatus();
                })
         .ok();
+  }
+
+  static std::string AskText(Pool& pool, const std::string& sql) {
+    std::string text;
+    const Status status = pool.Read(Soon(), [&](Session& session) {
+      text = session.ExecuteText(sql)[0][0].c_str();
+      return OkStatus();
+    });
+    EXPECT_TRUE(status.ok());
+    return text;
   }
 
   const std::string url_ = test::Postgres::Instance().NewDatabase();
@@ -105,6 +118,57 @@ TEST_F(PostgresPrimary, AnAnswerThatCameAfterTheChangeDoesNotCount) {
   EXPECT_FALSE(watch_->Confirmed(before->generation, now, now));
   EXPECT_EQ(watch_->AwaitConfirmed(before->generation, now, now, Deadline::max()).code(),
             StatusCode::kUnavailable);
+}
+
+TEST_F(PostgresPrimary, AConnectThatHangsIsAbandonedWhenThePrimaryChanges) {
+  const auto pool = MakePool();
+  ASSERT_TRUE(Migrate(*pool, PlatformMigrations(), Soon()).ok());
+  const auto endpoint = MakeEndpoint(url_, "", "winnow-test", watch_);
+  ASSERT_TRUE(endpoint.ok());
+  std::future<std::string> failure;
+  const auto other = MakePool(false);
+  const Status status = other->Write(Soon(), [&](Session& holder) {
+    // Every new connection waits for this table while it logs in.
+    holder.ExecuteText("LOCK TABLE pg_db_role_setting IN ACCESS EXCLUSIVE MODE");
+    failure = std::async(std::launch::async, [&]() -> std::string {
+      try {
+        ConnectUnlessStopped(*endpoint, {});
+        return "";
+      } catch (const std::exception& e) {
+        return e.what();
+      }
+    });
+    EXPECT_EQ(failure.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+    EXPECT_TRUE(Run(*pool, "UPDATE platform.accepted_systems SET system_identifier = 1"));
+    EXPECT_EQ(failure.wait_for(std::chrono::seconds(3)), std::future_status::ready);
+    return OkStatus();
+  });
+  EXPECT_TRUE(status.ok());
+  EXPECT_THAT(failure.get(), HasSubstr("--accept-system"));
+}
+
+TEST_F(PostgresPrimary, AnOnlyHostThatRefusesTheWatchIsAskedOnThePoolsConnections) {
+  const auto pool = MakePool();
+  ASSERT_TRUE(Run(*pool, "CREATE TABLE before ()"));
+  const std::string name = AskText(*pool, "SELECT current_database()");
+  const std::string backend = AskText(*pool, "SELECT pg_backend_pid()");
+  Pool elsewhere({.name = "elsewhere", .url = test::Postgres::Instance().NewDatabase()}, metrics_);
+  ASSERT_TRUE(Run(elsewhere, "ALTER DATABASE " + name + " ALLOW_CONNECTIONS false"));
+  ASSERT_TRUE(
+      Run(elsewhere, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" +
+                         name + "' AND application_name = 'winnow-primary'"));
+  const Deadline until = steady_clock::now() + 2 * PrimaryWatch::kLease;
+  for (int table = 0; steady_clock::now() < until; ++table) {
+    ASSERT_TRUE(Run(*pool, "CREATE TABLE during" + std::to_string(table) + " ()")) << table;
+  }
+  EXPECT_TRUE(Run(*pool, "SELECT pg_sleep(0.5)"));  // a silence
+  EXPECT_TRUE(watch_->Check().ok());
+  EXPECT_EQ(AskText(*pool, "SELECT pg_backend_pid()"), backend);
+  ASSERT_TRUE(Run(elsewhere, "ALTER DATABASE " + name + " ALLOW_CONNECTIONS true"));
+  EXPECT_TRUE(Eventually([&] {
+    const Deadline now = steady_clock::now();
+    return watch_->Confirmed(watch_->generation()->load(), now, now);
+  }));
 }
 
 TEST_F(PostgresPrimary, TheSessionsEpochIsTheLogsEpoch) {

@@ -24,7 +24,8 @@ StatusOr<Endpoint> MakeEndpoint(const std::string& url, const std::string& passw
 // A new connection, or null when `stop` comes first; with a watch, one to the current primary,
 // which it is outdated by the end of. libpq's connect lasts as long as a silent server lets it, up
 // to connect_timeout for each host, and nothing can end it: so it runs on a thread of its own,
-// which is left to itself then. Throws what Connection's constructor throws.
+// which is left to itself then, also when the primary changes: the new one is tried at once. Throws
+// what Connection's constructor throws.
 std::unique_ptr<Connection> ConnectUnlessStopped(const Endpoint& endpoint,
                                                  const std::stop_token& stop);
 

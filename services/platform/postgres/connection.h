@@ -49,6 +49,8 @@ class Connection {
   }
   // Before each statement: throws pqxx::broken_connection when outdated.
   void RequireCurrent() const;
+  // With a guard: throws unless the server is still the primary that it names.
+  void VerifyPrimary(pqxx::transaction_base& transaction) const;
   uint64_t generation() const { return guard_ ? guard_->generation : 0; }
 
   // System identifier and timeline of the server, as in a log's head (log_transaction.h). Asked
@@ -73,8 +75,6 @@ class Connection {
   bool IsStale() const;
 
  private:
-  void VerifyPrimary(pqxx::transaction_base& transaction) const;
-
   bool transaction_pooling_;
   std::optional<ConnectionGuard> guard_;
   pqxx::connection driver_;

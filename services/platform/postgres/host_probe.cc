@@ -60,11 +60,13 @@ class HostProbe::Rows {
 void HostProbe::Close::operator()(pg_conn* connection) const { PQfinish(connection); }
 
 HostProbe::HostProbe(ConnectionSettings settings)
-    : conninfo_(std::move(settings.conninfo) + " connect_timeout='2'") {}  // the last one counts
+    : pooled_(settings.transaction_pooling),
+      conninfo_(std::move(settings.conninfo) + " connect_timeout='2'") {}  // the last one counts
 
 HostProbe::~HostProbe() = default;
 
 std::optional<HostAnswer> HostProbe::Ask(const std::stop_token& stop) {
+  refused_ = false;
   const bool expired = connection_ && steady_clock::now() - connected_at_ >= kReconnectAfter;
   if (!connection_ || expired) Connect(stop);
   if (!connection_) return std::nullopt;
@@ -83,6 +85,10 @@ void HostProbe::Connect(const std::stop_token& stop) {
     error_ = "no connection in time";
   } else if (PQstatus(made->get()) != CONNECTION_OK) {
     error_ = FirstLine(PQerrorMessage(made->get()));
+    // libpq does not give a failed login's SQLSTATE; its ping looks at it, in any language.
+    const auto ping =
+        UnlessStopped(stop, limit, [conninfo = conninfo_] { return PQping(conninfo.c_str()); });
+    refused_ = !pooled_ && ping && *ping == PQPING_OK;
   } else {
     connection_ = *std::move(made);
   }

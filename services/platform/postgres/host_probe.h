@@ -26,6 +26,9 @@ class HostProbe {
   // Nothing: it did not answer; error() says why.
   std::optional<HostAnswer> Ask(const std::stop_token& stop);
   const std::string& error() const { return error_; }
+  // After Ask() gave nothing: the server is up and did not let the probe in, as one without a free
+  // slot. Never behind a pooler, which is up while its server is not.
+  bool refused() const { return refused_; }
 
  private:
   struct Close {
@@ -38,10 +41,12 @@ class HostProbe {
   std::optional<HostAnswer> AskConnected(const std::stop_token& stop);
   std::unique_ptr<Rows> Query(const char* sql, const std::stop_token& stop, Deadline deadline);
 
+  const bool pooled_;
   const std::string conninfo_;
   ConnectionPtr connection_;
   Deadline connected_at_{};
   std::string error_;
+  bool refused_ = false;
 };
 
 }  // namespace winnow::pg

@@ -37,7 +37,7 @@ Status Pool::RunStatements(Deadline deadline, const SessionBody& body) {
     connection.LimitStatements(plain, deadline);
     Status status = body(session);
     state_->NoteAnswer();
-    const Status confirmed = state_->Confirm(lease, began);
+    const Status confirmed = state_->Confirm(lease, began, plain);
     return confirmed.ok() ? status : confirmed;
   } catch (...) {
     return Classify(lease, session.last_statement()).status;

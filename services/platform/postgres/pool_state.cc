@@ -240,18 +240,33 @@ void PoolState::NoteAnswer() {
   last_answer_.store(steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-Status PoolState::Confirm(Lease& lease, Deadline began) {
+Status PoolState::Confirm(Lease& lease, Deadline began, pqxx::transaction_base& transaction) {
   if (!endpoint_.primary) return OkStatus();
   const auto now = steady_clock::now();
-  const uint64_t generation = lease.connection().generation();
+  const Connection& connection = lease.connection();
+  const uint64_t generation = connection.generation();
   if (endpoint_.primary->Confirmed(generation, began, now)) return OkStatus();
   Deadline end_by;
   {
     const std::lock_guard lock(mutex_);
     end_by = end_by_;
   }
-  Status confirmed = endpoint_.primary->AwaitConfirmed(generation, began, now, end_by);
-  if (!confirmed.ok()) lease.MarkLost();
+  // Throws nothing: what was answered is done, and an error here must not read as its error.
+  const auto verify = [&] {
+    try {
+      connection.VerifyPrimary(transaction);
+      return true;
+    } catch (const std::exception& e) {
+      log::Warn("a connection's primary could not be verified", {{"why", e.what()}});
+      lease.MarkLost();
+      return false;
+    }
+  };
+  // A pooler's next statement may lead to another server.
+  const bool can_verify = !connection.transaction_pooling();
+  Status confirmed = endpoint_.primary->AwaitConfirmed(
+      generation, began, now, end_by, can_verify ? verify : std::function<bool()>());
+  if (!confirmed.ok() && connection.outdated()) lease.MarkLost();
   return confirmed;
 }
 

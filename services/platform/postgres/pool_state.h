@@ -57,9 +57,9 @@ class PoolState {
 
   // A statement was answered just now.
   void NoteAnswer();
-  // Whether an answer on the lease to what began at `began` counts (PrimaryWatch::Confirm); the
-  // connection is closed otherwise.
-  Status Confirm(Lease& lease, Deadline began);
+  // Whether an answer on the lease to what began at `began` counts (PrimaryWatch::Confirmed).
+  // `transaction`: the lease's, in which no transaction of the server is open by now.
+  Status Confirm(Lease& lease, Deadline began, pqxx::transaction_base& transaction);
   // True when one was within the last second.
   bool AnsweredJustNow() const;
 

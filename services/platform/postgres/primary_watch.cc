@@ -70,7 +70,7 @@ void PrimaryWatch::AskLoop(Host& host, const std::stop_token& stop) {
 }
 
 milliseconds PrimaryWatch::Interval() const {
-  const bool usable = known_.host && hosts_[*known_.host]->answer;
+  const bool usable = known_.host && (hosts_[*known_.host]->answer || OnlyHostRefuses());
   return usable ? kInterval : kIntervalWithoutPrimary;
 }
 
@@ -78,6 +78,7 @@ void PrimaryWatch::Note(Host& host, Deadline asked_at, std::optional<HostAnswer>
   const auto now = steady_clock::now();
   const bool prompt = host.answer && now - asked_at < kSilence;
   host.asked = true;
+  host.refused = !answer && host.probe.refused();
   host.asked_at = asked_at;
   host.answer = std::move(answer);
   host.alive_at = prompt ? asked_at : now;
@@ -90,8 +91,17 @@ bool PrimaryWatch::AllAsked() const {
   return std::all_of(hosts_.begin(), hosts_.end(), [](const auto& host) { return host->asked; });
 }
 
+// Then no other host can be the primary, and this one is up: its connections can still ask it.
+bool PrimaryWatch::OnlyHostRefuses() const {
+  return hosts_.size() == 1 && known_.host && hosts_.front()->refused;
+}
+
 void PrimaryWatch::Evaluate() {
   if (!AllAsked()) return;  // a first primary is chosen among all hosts
+  if (OnlyHostRefuses()) {
+    problem_.clear();
+    return;
+  }
   std::vector<std::optional<HostAnswer>> answers;
   for (const auto& host : hosts_) answers.push_back(host->answer);
   Apply(ChoosePrimary(known_, names_, answers));
@@ -172,7 +182,7 @@ StatusOr<PrimaryWatch::Primary> PrimaryWatch::Current(const std::stop_token& sto
 }
 
 Status PrimaryWatch::AwaitConfirmed(uint64_t generation, Deadline began, Deadline answered,
-                                    Deadline limit) {
+                                    Deadline limit, const std::function<bool()>& verify) {
   const Deadline needed = NeededFor(began, answered);
   std::unique_lock lock(mutex_);
   if (wanted_ < needed) {
@@ -180,9 +190,17 @@ Status PrimaryWatch::AwaitConfirmed(uint64_t generation, Deadline began, Deadlin
     changed_.notify_all();
   }
   const auto outdated = [&] { return generation_->load(std::memory_order_acquire) != generation; };
-  changed_.wait_until(lock, std::min(limit, answered + kConfirmLimit),
-                      [&] { return outdated() || Confirmed(generation, began, answered); });
+  const auto refused = [&] {
+    return verify && OnlyHostRefuses() && hosts_.front()->asked_at >= needed;
+  };
+  changed_.wait_until(lock, std::min(limit, answered + kConfirmLimit), [&] {
+    return outdated() || Confirmed(generation, began, answered) || refused();
+  });
   if (Confirmed(generation, began, answered)) return OkStatus();
+  if (!outdated() && refused()) {
+    lock.unlock();
+    if (verify() && !outdated()) return OkStatus();
+  }
   unconfirmed_.Increment();
   log::Warn("an answer of PostgreSQL is not believed: its host may no longer be the primary",
             {{"outdated", outdated()}});

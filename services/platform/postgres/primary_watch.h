@@ -60,7 +60,10 @@ class PrimaryWatch {
            generation_->load(std::memory_order_acquire) == generation;
   }
   // The same, and waits until it is so. Error: UNAVAILABLE; what was answered may be lost.
-  Status AwaitConfirmed(uint64_t generation, Deadline began, Deadline answered, Deadline limit);
+  // `verify` is called where the URL has one host, which is up and does not let the watch in: it
+  // asks that host on the connection that the answer came on, whether it is still the primary.
+  Status AwaitConfirmed(uint64_t generation, Deadline began, Deadline answered, Deadline limit,
+                        const std::function<bool()>& verify = nullptr);
   static constexpr std::chrono::milliseconds kLease{1000};
   static constexpr std::chrono::milliseconds kSilence{250};
 
@@ -78,6 +81,7 @@ class PrimaryWatch {
     const std::string name;
     HostProbe probe;  // of the host's thread
     bool asked = false;
+    bool refused = false;                 // it is up, and did not let the last question in
     Deadline asked_at = Deadline::min();  // when the last completed question was sent
     Deadline alive_at = Deadline::min();  // it was not frozen between then and its answer
     // When it last answered after a silence, in which it may have been frozen.
@@ -95,6 +99,7 @@ class PrimaryWatch {
   void LogState(Host& host, HostState state);
   void ConfirmCurrent();
   bool AllAsked() const;
+  bool OnlyHostRefuses() const;
   std::chrono::milliseconds Interval() const;
   void AddGauges();
   static Deadline NeededFor(Deadline began, Deadline answered) {

@@ -61,7 +61,7 @@ Status Transaction::Commit() {
     plain_.exec("COMMIT");
     open_ = false;
     pool_.NoteAnswer();
-    const Status confirmed = pool_.Confirm(lease_, began_);
+    const Status confirmed = pool_.Confirm(lease_, began_, plain_);
     unknown_ = !confirmed.ok();
     return confirmed;
   } catch (...) {
