@@ -1,5 +1,6 @@
 #include "services/newsfeed/convert.h"
 #include "tests/integration/newsfeed_fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/postgres_history.h"
 
 namespace winnow::newsfeed {
@@ -258,6 +259,8 @@ TEST_F(Feeds, GoOnByKeyInAnotherHistory) {
   const v1::ListArticlesResponse first = List(Feed("", 2));
   Upsert({Make("between", minutes(2) + milliseconds(1))});
   test::BeginNewHistory();
+  EXPECT_TRUE(test::Eventually([&] { return handlers_.ListArticles(Call(), Feed("", 2)).ok(); }))
+      << "connected again";
   const v1::ListArticlesResponse page = List(Feed("", 2, first.next_page_token()));
   EXPECT_THAT(IdsOf(page), ElementsAre("n2", "between")) << "all that is there now";
   EXPECT_THAT(Scroll(Feed("", 2, page.next_page_token())), ElementsAre("n3", "n4", "n5"));
