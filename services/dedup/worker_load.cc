@@ -265,8 +265,8 @@ void Worker::LogProgress(Deadline now) {
   }
 }
 
-// With the lock held. Ready is for good: a later load is told by calls of its namespace alone, as
-// every instance would begin one at the same time.
+// With the lock held. Once ready, the service stays ready: a later load affects only calls of its
+// namespace, because every instance would begin one at the same time.
 void Worker::JudgeStart(Deadline now) {
   if (is_ready_ || stopping_) return;
   const WindowCounts counts = CountWindows(true);

@@ -92,7 +92,7 @@ View::View(Store& store, redis::Client& redis, Metrics& metrics, Options options
       rebuilds_(metrics.GetCounter("winnow_polling_view_rebuilds_total",
                                    "Times that the view was written anew.")),
       repaired_(metrics.GetCounter("winnow_polling_view_repaired_total",
-                                   "Jobs that a comparison mended.")),
+                                   "Jobs that a comparison corrected.")),
       foreign_("polling", "kinds", kRemedy, metrics) {}
 
 void View::Start() {

@@ -86,7 +86,7 @@ class Process:
 
 
 class Load(threading.Thread):
-    """Writes and reads at one process until it is told to stop; remembers what was answered."""
+    """Writes and reads at one process until it is stopped; records what was acknowledged."""
 
     def __init__(self, process: Process, numbers: Iterator[int], done: Acknowledged) -> None:
         super().__init__(daemon=True)

@@ -7,14 +7,13 @@ process says so, and why, by the marker one_process; there is no third way.
 from __future__ import annotations
 
 import itertools
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from eventually import eventually
 from fake_vendors import FakeVendors
+from redis_process import redis_server
 from split_world import Split
 from winnow_process import Server, Serving, new_server
 
@@ -110,16 +109,5 @@ def make_server() -> Iterator[Callable[..., Server]]:
 @pytest.fixture
 def redis_socket(tmp_path: Path) -> Iterator[Path]:
     """The socket of a Redis of the test's own."""
-    socket = tmp_path / "redis.sock"
-    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--dir", str(tmp_path)]
-    process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", *command, "--save", "", "--appendonly", "no"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        eventually(socket.exists, "Redis listens")
+    with redis_server(tmp_path) as socket:
         yield socket
-    finally:
-        process.kill()
-        process.wait()

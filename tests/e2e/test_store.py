@@ -84,10 +84,10 @@ def test_a_store_that_is_not_there_is_told(
     done = run_winnow(*server.command()[1:])
     assert done.code == 3
     assert "PostgreSQL" in done.err
-    told = [line for line in done.err.splitlines() if not line.startswith("{")]
+    errors = [line for line in done.err.splitlines() if not line.startswith("{")]
     # The log before it has the driver's word.
     host = f"{tmp_path}:5432 does not answer"
-    assert told == [f"winnow: no host of postgres.url is a usable primary: {host}"]
+    assert errors == [f"winnow: no host of postgres.url is a usable primary: {host}"]
 
 
 def test_a_store_that_goes_away_is_told_and_comes_back(make_server: Callable[..., Server]) -> None:

@@ -10,8 +10,8 @@ constexpr size_t kKeysPerPipeline = 5'000;
 
 // KEYS: the key, its record, the evidence, then the call's own. ARGV: type, evidence field, time to
 // live in ms, then the call's own. A key that another program created after ours was deleted or
-// expired is told apart by its expiry, which is later than the one recorded. A build without
-// records may have written it since (a rollback): then the evidence decides.
+// expired has a later expiry than the record says, which identifies it. A build without records
+// may have written it since (a rollback): then the evidence decides.
 constexpr char kPreamble[] = R"(
 local K, O, E, EXTRA_KEYS, EXTRA = KEYS[1], KEYS[2], KEYS[3], 4, 4
 local SLACK_MS = 1000

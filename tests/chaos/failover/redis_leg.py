@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ from eventually import eventually
 from leg import Result
 from load import KIND, Load
 from postgres_server import Postgres
+from redis_process import redis_server
 from servers import serving
 from winnow_process import Server, connect, run_against, world_folder
 
@@ -43,23 +43,6 @@ def run() -> Result:
         postgres.close()
         subprocess.run(["rm", "-rf", str(folder)], check=False)
     return result
-
-
-@contextmanager
-def redis_server(folder: Path) -> Iterator[Path]:
-    socket = folder / "redis.sock"
-    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--dir", str(folder)]
-    process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", *command, "--save", "", "--appendonly", "no"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        eventually(socket.exists, "Redis listens")
-        yield socket
-    finally:
-        process.kill()
-        process.wait()
 
 
 def put_published_keys(store: Store) -> None:
