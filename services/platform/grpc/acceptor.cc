@@ -34,6 +34,11 @@ bool IsExhaustion(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// Of the listening socket itself: the next accept4() fails in the same way.
+bool IsBroken(int error) {
+  return error == EINVAL || error == EBADF || error == ENOTSOCK || error == EOPNOTSUPP;
+}
+
 }  // namespace
 
 Acceptor::Acceptor(ListenSockets listening, ConnectionLimits limits, bool plain_text,
@@ -88,18 +93,18 @@ bool Acceptor::TakeOwn(const std::string& peer) {
 
 void Acceptor::Run() {
   while (Await(pause_ == milliseconds(0) ? kTick : pause_)) {
-    bool short_of_descriptors = false;
+    Round round = Round::kDone;
     for (const Fd& listener : listening_.sockets) {
-      short_of_descriptors = !AcceptAll(listener.get()) || short_of_descriptors;
+      round = std::max(round, AcceptAll(listener.get()));
     }
-    BackOff(short_of_descriptors);
+    BackOff(round);
     if (!reserve_.valid()) reserve_ = OpenReserve();
     if (steady_clock::now() - last_sweep_ >= kTick) SweepNow();
     LogRefused();
   }
 }
 
-// Until a connection waits or the time is over; after exhaustion only the time counts, for the
+// Until a connection waits or the time is over; after a failure only the time counts, for the
 // connections that wait would end every pause at once. False: Stop() was called.
 bool Acceptor::Await(milliseconds pause) {
   std::vector<pollfd> waited = {{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
@@ -112,9 +117,9 @@ bool Acceptor::Await(milliseconds pause) {
   return !stopping_;
 }
 
-void Acceptor::BackOff(bool short_of_descriptors) {
-  exhausted_ = short_of_descriptors;
-  if (short_of_descriptors) {
+void Acceptor::BackOff(Round round) {
+  exhausted_ = round == Round::kShortOfDescriptors;
+  if (round != Round::kDone) {
     pause_ = std::clamp(pause_ * 2, kMinPause, kMaxPause);
   } else if (pause_ != milliseconds(0)) {
     pause_ = milliseconds(0);
@@ -122,9 +127,8 @@ void Acceptor::BackOff(bool short_of_descriptors) {
   }
 }
 
-// False: there were no descriptors for some.
-bool Acceptor::AcceptAll(int listener) {
-  bool enough = true;
+Acceptor::Round Acceptor::AcceptAll(int listener) {
+  Round round = Round::kDone;
   for (int i = 0; i < kAcceptsPerRound && !stopping_; ++i) {
     sockaddr_storage storage{};
     socklen_t size = sizeof storage;
@@ -135,12 +139,17 @@ bool Acceptor::AcceptAll(int listener) {
       Admit(std::move(connection), peer.Owner(), peer.ToString());
     } else if (IsExhaustion(errno)) {
       if (!ShedOne(listener)) break;
-      enough = false;
+      round = Round::kShortOfDescriptors;
     } else if (errno == EAGAIN) {
       break;
+    } else if (IsBroken(errno)) {
+      if (pause_ == milliseconds(0)) {
+        log::Error("the gRPC port cannot accept connections", {{"error", std::strerror(errno)}});
+      }
+      return Round::kBroken;
     }  // else: the peer has given up (ECONNABORTED), or its network had an error
   }
-  return enough;
+  return round;
 }
 
 void Acceptor::Admit(Fd connection, const std::string& owner, const std::string& peer) {

@@ -47,6 +47,8 @@ class Acceptor {
   void ExpectOwn(std::optional<std::string> source);
 
  private:
+  // How accepting all that waited went, by severity.
+  enum class Round { kDone, kShortOfDescriptors, kBroken };
   enum class Refusal { kTotalLimit, kAddressLimit, kDescriptors, kFlooding };
   struct Refused {
     const char* reason = "";
@@ -55,8 +57,8 @@ class Acceptor {
   };
   void Run();
   bool Await(std::chrono::milliseconds pause);
-  bool AcceptAll(int listener);
-  void BackOff(bool short_of_descriptors);
+  Round AcceptAll(int listener);
+  void BackOff(Round round);
   void Admit(Fd connection, const std::string& owner, const std::string& peer);
   void Refuse(Refusal refusal);
   bool ShedOne(int listener);
