@@ -50,7 +50,8 @@ constexpr rpc::Method kListReviewQueue{"winnow.dedup.v1.DedupService/ListReviewQ
 constexpr rpc::Method kGetStats{"winnow.dedup.v1.DedupService/GetStats"};
 constexpr rpc::Method kWatchDecisions{"winnow.dedup.v1.DedupService/WatchDecisions"};
 
-constexpr std::chrono::seconds kFetchTime{10};
+// A collector that hangs delays a delivery by this much, then another process of it is asked.
+constexpr std::chrono::seconds kFetchTime{5};
 
 class Service final : public v1::DedupService::CallbackService {
  public:

@@ -6,6 +6,9 @@ namespace winnow::newsfeed {
 namespace {
 
 constexpr std::chrono::seconds kDeliveryTime(30);
+// Of reading a delivery's items: a collector that hangs delays them by this much, then another
+// process of it is asked.
+constexpr std::chrono::seconds kReadTime(5);
 constexpr std::chrono::milliseconds kRetryAfter(100);
 
 using events::Envelope;
@@ -76,19 +79,19 @@ StatusOr<std::vector<StatusOr<CollectedItem>>> Worker::Read(const rpc::CallConte
 }
 
 std::vector<Status> Worker::Accept(std::span<const Envelope> envelopes) {
-  const rpc::CallContext call = rpc::BackgroundCall(kDeliveryTime, envelopes[0].traceparent());
-  auto items = Read(call, envelopes);
+  auto items = Read(rpc::BackgroundCall(kReadTime, envelopes[0].traceparent()), envelopes);
   if (!items.ok()) return All(envelopes.size(), items.status());
   std::set<ArticleKey> named;
   for (const StatusOr<CollectedItem>& item : *items) {
     if (item.ok()) named.merge(NamedCategories(*item, rules_));
   }
-  const auto existing = store_.ExistingCategories(call.deadline, named);
+  const Deadline deadline = std::chrono::steady_clock::now() + kDeliveryTime;
+  const auto existing = store_.ExistingCategories(deadline, named);
   if (!existing.ok()) return All(envelopes.size(), existing.status());
   std::vector<Status> answers(envelopes.size());
   const Batch batch = ToArticles(*std::move(items), rules_, *existing, answers);
   const std::vector<std::string> prefixes(batch.articles.size(), "item.");
-  const auto results = store_.Upsert(call.deadline, ToSent(batch.articles, prefixes));
+  const auto results = store_.Upsert(deadline, ToSent(batch.articles, prefixes));
   if (!results.ok()) return All(envelopes.size(), results.status());
   for (size_t i = 0; i < results->size(); ++i) {
     metrics_.Count((*results)[i]);

@@ -19,6 +19,8 @@ ITEMS = 300
 # Missed heartbeats close the frozen process's connection within 12 s, and then the other process
 # decides; the rest is for a busy machine. With heartbeats of 30 s it took over a minute.
 BOUND_SECONDS = 45.0
+# Dedup and newsfeed read items within 5 s, or from another process; it was 30 s once.
+COLLECTOR_BOUND_SECONDS = 28.0
 
 
 @contextmanager
@@ -43,6 +45,11 @@ def decided(split: Split, namespace: str) -> int:
     """As stored: a call might go to the frozen process."""
     where = f"WHERE namespace = '{namespace}'"
     return int(split.database().run(f"SELECT count(*) FROM dedup.decisions {where}"))
+
+
+def articles(split: Split, namespace: str) -> int:
+    where = f"WHERE namespace = '{namespace}'"
+    return int(split.database().run(f"SELECT count(*) FROM newsfeed.news_articles {where}"))
 
 
 def connects(server: Server) -> float:
@@ -79,3 +86,17 @@ def test_split_events_of_a_frozen_process_are_decided_by_another_and_only_once(
     verdicts = {client.dedup.get_decision(each, namespace=namespace).verdict for each in ids}
     assert verdicts == {winnow.Verdict.VERDICT_UNIQUE}
     assert list(client.events.dead_letters()) == []
+
+
+def test_split_a_frozen_collector_delays_the_items_of_the_other_by_one_read_of_a_peer(
+    split: Split, namespace: str
+) -> None:
+    with frozen(split.servers["collector"][0]):
+        began = time.monotonic()
+        put_all(split.servers["collector"][1], namespace, 60_000)
+        eventually(
+            lambda: articles(split, namespace) == ITEMS,
+            "all items are articles",
+            seconds=COLLECTOR_BOUND_SECONDS,
+        )
+        print(f"all {ITEMS} items articles after {time.monotonic() - began:.1f} s")

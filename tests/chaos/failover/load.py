@@ -147,6 +147,10 @@ class Writer(threading.Thread):
         self.join()
         self.times.append(time.monotonic())
 
+    def first_acknowledged(self) -> float:
+        """When; of a writer that has been acknowledged something."""
+        return self.times[1]
+
     def longest_gap(self) -> float:
         return max(after - before for before, after in pairwise(self.times))
 
@@ -187,6 +191,10 @@ class Load:
     def acknowledges(self, since: float) -> bool:
         """Whether every writer has been acknowledged something after that moment."""
         return all(writer.times[-1] > since for writer in self._all())
+
+    def first_acknowledged(self, service: str) -> float:
+        """When every writer of the service had been acknowledged something."""
+        return max(writer.first_acknowledged() for writer in self._writers[service])
 
     def waits_for(self) -> str:
         """The last error of the writers, for messages."""

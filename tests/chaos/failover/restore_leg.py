@@ -7,7 +7,7 @@ from pathlib import Path
 
 from check import compare
 from eventually import eventually
-from leg import Result
+from leg import SERVICES, Result
 from load import KIND, Load, goes_on_for
 from postgres_admin import USER
 from postgres_cluster import PostgresHost
@@ -36,12 +36,14 @@ def run() -> Result:
             accept(servers[0], result)
             after = loaded(addresses, "after")
             result.notes.append(
-                f"dump, restore and --accept-system: {time.monotonic() - stopped:.1f} s until all"
-                " services acknowledged writes again and went on for 5 s"
+                f"unavailable from the dump on: dump, restore, {REFUSAL_SECONDS:.0f} s without"
+                " --accept-system, and the time until the services noticed it"
             )
             with connect(servers[0].address) as client:
                 for load in (before, after):
                     compare(load, client, lambda sql: new.query(sql, DATABASE), result)
+            for service in SERVICES:
+                result.unavailable[service] = after.first_acknowledged(service) - stopped
             for server in servers:
                 result.failures += check_readers(server, "before")
     finally:
