@@ -25,7 +25,7 @@ def listening_socket(pid: int, port: int) -> Iterator[socket.socket]:
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
-            if not os.readlink(entry).startswith("socket:"):
+            if not str(entry.readlink()).startswith("socket:"):
                 continue
             fd = libc.syscall(PIDFD_GETFD, pidfd, int(entry.name), 0)
             assert fd >= 0, os.strerror(ctypes.get_errno())
