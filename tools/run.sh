@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./x run [--once] [--listen HOST:PORT] [--data-dir DIR] [--config FILE]: from nothing to a served
-# feed. Keeps serving until Ctrl-C; with --once it ends after printing.
+# ./x run [--once] [--listen HOST:PORT] [--metrics HOST:PORT|off] [--data-dir DIR] [--config FILE]:
+# from nothing to a served feed. Keeps serving until Ctrl-C; with --once it ends after printing.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -23,15 +23,15 @@ parse() {
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --once) once=yes ;;
-      --listen | --data-dir | --config)
+      --listen | --data-dir | --config | --metrics)
         [ "$#" -ge 2 ] || usage_error "$1 needs a value"
         case "$1:$2" in
-          --listen:* | *:/*) serve+=("$1" "$2") ;;
+          --listen:* | --metrics:* | *:/*) serve+=("$1" "$2") ;;
           *) serve+=("$1" "$CALLED_FROM/$2") ;;
         esac
         shift
         ;;
-      --listen=* | --data-dir=* | --config=*)
+      --listen=* | --data-dir=* | --config=* | --metrics=*)
         set -- "$@" "${1%%=*}" "${1#*=}"
         ;;
       *) usage_error "run does not take '$1'" ;;

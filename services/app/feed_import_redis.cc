@@ -36,6 +36,7 @@ struct Options {
 
 struct Tally {
   int64_t created = 0, updated = 0, unchanged = 0, merged = 0, gone = 0, refused = 0;
+  int64_t own = 0;        // written by Winnow, which has them in full
   int64_t differing = 0;  // not in the store as they are in Redis
   Hash128Value in_redis;  // sums over articles, order apart
   Hash128Value in_store;
@@ -113,6 +114,10 @@ class RedisImport {
     WINNOW_ASSIGN_OR_RETURN(const auto hashes, ReadRedisArticles(redis_, ids));
     newsfeed::v1::BatchUpsertArticlesRequest request;
     for (size_t i = 0; i < ids.size(); ++i) {
+      if (IsProjectedByWinnow(hashes[i])) {
+        ++tally_.own;
+        continue;
+      }
       auto article = ToArticle(ids[i], feeds.at(ids[i]), hashes[i]);
       if (!article) {
         ++tally_.gone;
@@ -189,7 +194,9 @@ class RedisImport {
 void Print(const Tally& tally) {
   std::cout << tally.created << " created, " << tally.updated << " updated, " << tally.unchanged
             << " there already, " << tally.merged << " merged by url, " << tally.gone
-            << " gone from Redis, " << tally.refused << " refused\n";
+            << " gone from Redis, " << tally.refused << " refused";
+  if (tally.own > 0) std::cout << ", " << tally.own << " written by Winnow (skipped)";
+  std::cout << '\n';
   char sums[80];
   std::snprintf(sums, sizeof(sums), "checksum %016llx in Redis, %016llx in the store",
                 static_cast<unsigned long long>(tally.in_redis.high ^ tally.in_redis.low),
@@ -221,7 +228,8 @@ void AddFeedImportRedis(CLI::App& feed, Command& chosen) {
       feed.add_subcommand("import-redis", "articles of a Redis in the published layout");
   command->footer(
       "Reads news:feed:{category} and news:article:{id}, stores each article, reads it back and\n"
-      "compares checksums. May be run again: what is there already stays as it is.\n"
+      "compares checksums. May be run again: what is there already stays as it is. Articles that\n"
+      "Winnow itself wrote to that Redis are skipped: the store has more of them.\n"
       "Example:\n  winnow feed import-redis --redis redis://127.0.0.1:6379 --create-categories");
   AddRedisOptions(*command, options->redis);
   command->add_option("--namespace", options->item_namespace, "namespace (default: \"default\")");

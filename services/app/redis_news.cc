@@ -16,6 +16,8 @@ using redis::Command;
 
 constexpr char kFeedPrefix[] = "news:feed:";
 constexpr int kPage = 1'000;
+// Of an article's hash, written by the newsfeed's projection alone (docs/adr/0018).
+constexpr char kWinnowField[] = "winnow";
 
 std::vector<std::string> Split(const std::string& text) {
   std::vector<std::string> parts;
@@ -105,6 +107,11 @@ std::optional<newsfeed::v1::Article> ToArticle(const std::string& id, const Redi
   }
   *article.mutable_publish_time() = ToTimestamp(Time(std::chrono::milliseconds(entry.publish_ms)));
   return article;
+}
+
+bool IsProjectedByWinnow(const RedisFields& fields) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const auto& field) { return field.first == kWinnowField; });
 }
 
 std::string ComparedText(const newsfeed::v1::Article& article) {

@@ -42,6 +42,9 @@ StatusOr<std::vector<RedisFields>> ReadRedisArticles(redis::Client& redis,
 std::optional<newsfeed::v1::Article> ToArticle(const std::string& id, const RedisEntry& entry,
                                                const RedisFields& fields);
 
+// Whether Winnow wrote the hash: it is a copy of an article that the store has in full.
+bool IsProjectedByWinnow(const RedisFields& fields);
+
 // What must be the same on both sides: id, publish time in ms, url, title, snippet.
 std::string ComparedText(const newsfeed::v1::Article& article);
 

@@ -234,7 +234,7 @@ std::vector<MemoryPart> EstimateMemory(const Config& config) {
   std::vector<MemoryPart> parts = {
       {"the process itself", FixedBytes(config)},
       {"calls.transport_memory_bytes", calls.transport_memory_bytes()},
-      {"calls.stream_memory_bytes, ingest and watch", 2 * calls.stream_memory_bytes()},
+      {"calls.stream_memory_bytes (ingest and watch)", 2 * calls.stream_memory_bytes()},
   };
   if (HasPrivatePostgres(config)) {
     parts.push_back({"the private PostgreSQL", PrivatePostgresBytes(config)});
@@ -268,7 +268,7 @@ std::vector<std::string> ResourceWarnings(const Config& config, const MachineLim
   const char* kind = limits.has_memory_limit ? "the memory limit of " : "the machine's memory of ";
   return {"the configuration may need " + SizeText(sum) + ", more than " + kind +
           SizeText(limits.memory_bytes) + " (" + list +
-          "): lower the largest setting, or raise the limit"};
+          "): raise the limit, or lower a setting that is above its minimum"};
 }
 
 }  // namespace winnow

@@ -185,6 +185,14 @@ def test_a_published_redis_is_imported_and_compared(
     state.write_text("naver_7\n")
     rest = server.run(*arguments, "--state", state)
     assert "0 created, 0 updated, 2 there already" in rest.out
+    # What Winnow projected is a poorer copy of what it has: not one field of it goes back.
+    before = client.newsfeed.get_article("naver_5", namespace=namespace)
+    publish(redis_socket, "ai", 5, title="an older title", winnow="wire bytes")
+    assert "29 there already" in (own := server.run(*arguments)).out
+    assert "1 written by Winnow (skipped)" in own.out
+    assert client.newsfeed.get_article("naver_5", namespace=namespace) == before
+    redis(redis_socket, "HDEL", "news:article:naver_5", "winnow")
+    publish(redis_socket, "ai", 5)
     # An article that was merged by its URL is told apart; one that differs is found out.
     publish(redis_socket, "ai", 99, url="https://www.news.example/3?utm_source=x")
     merged = server.run(*arguments)
