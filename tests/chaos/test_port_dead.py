@@ -51,6 +51,11 @@ def list_categories(server: Server) -> None:
         client.newsfeed.list_categories(namespace="port")
 
 
+def await_check(server: Server, after: float) -> None:
+    """Until it has called its own port more often than that."""
+    eventually(lambda: metric(server, "winnow_port_checks_total") > after, "its port is checked")
+
+
 def test_a_dead_port_ends_the_process_and_a_frozen_process_goes_on(
     make_server: Callable[..., Server],
 ) -> None:
@@ -58,7 +63,7 @@ def test_a_dead_port_ends_the_process_and_a_frozen_process_goes_on(
     frozen = make_server().start()
     for each in (dead, frozen):
         list_categories(each)
-        eventually(lambda each=each: metric(each, "winnow_port_checks_total") > 0, "a check")
+        await_check(each, 0)
     frozen.signal(signal.SIGSTOP)
     break_port(dead)
     eventually(lambda: metric(dead, "winnow_port_check_up") == 0, "the metric shows it")
@@ -69,8 +74,7 @@ def test_a_dead_port_ends_the_process_and_a_frozen_process_goes_on(
     assert "the gRPC port did not answer the process's own calls for a minute" in last, last
     # Longer than the minute has passed for the frozen one as well.
     frozen.signal(signal.SIGCONT)
-    before = metric(frozen, "winnow_port_checks_total")
-    eventually(lambda: metric(frozen, "winnow_port_checks_total") > before + 1, "it is checked")
+    await_check(frozen, metric(frozen, "winnow_port_checks_total") + 1)
     list_categories(frozen)
     assert frozen.stop() == 0
     # The restarted process serves what was stored.
