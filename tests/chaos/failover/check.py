@@ -44,7 +44,7 @@ def compare(load: Load, client: winnow.Winnow, query: Callable[[str], str], resu
     """Fills in the counts of `result`. `query` asks the surviving database."""
     load.end()
     result.acknowledged += load.count()
-    result.unavailable |= load.unavailable()
+    result.add_unavailable(load.unavailable())
     for service in (each for each in SERVICES if load.acknowledged(each)):
         if service == "classification":
             stored = videos(query, load.namespace)

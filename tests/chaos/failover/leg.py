@@ -20,6 +20,11 @@ class Result:
     failures: list[str] = field(default_factory=list)  # what else did not hold
     notes: list[str] = field(default_factory=list)  # figures of this leg alone
 
+    def add_unavailable(self, seconds: dict[str, float]) -> None:
+        """The longest of all loads counts, whichever is compared last."""
+        for service, each in seconds.items():
+            self.unavailable[service] = max(each, self.unavailable.get(service, 0.0))
+
     @property
     def passed(self) -> bool:
         return not (self.lost or self.duplicated or self.failures)

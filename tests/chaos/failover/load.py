@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
@@ -122,12 +123,14 @@ class Writer(threading.Thread):
         self._number = first
         self._step = step
         self._ending = threading.Event()
+        self.turn = threading.Lock()  # held during a call, and by whoever pauses the writer
 
     def run(self) -> None:
         retry = winnow.NO_RETRY
         with winnow.connect(self._address, timeout=CALL_SECONDS, retry=retry) as client:
             while not self._ending.wait(PAUSE_SECONDS):
-                self._try(client)
+                with self.turn:
+                    self._try(client)
 
     def _try(self, client: winnow.Winnow) -> None:
         try:
@@ -146,10 +149,6 @@ class Writer(threading.Thread):
         self._ending.set()
         self.join()
         self.times.append(time.monotonic())
-
-    def first_acknowledged(self) -> float:
-        """When; of a writer that has been acknowledged something."""
-        return self.times[1]
 
     def longest_gap(self) -> float:
         return max(after - before for before, after in pairwise(self.times))
@@ -182,6 +181,14 @@ class Load:
             for writer in self._all():
                 writer.end()
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No call is in flight. The pause counts as time without an acknowledgement."""
+        with ExitStack() as turns:
+            for writer in self._all():
+                turns.enter_context(writer.turn)
+            yield
+
     def acknowledged(self, service: str) -> set[str]:
         return {key for writer in self._writers[service] for key in writer.acknowledged}
 
@@ -192,9 +199,13 @@ class Load:
         """Whether every writer has been acknowledged something after that moment."""
         return all(writer.times[-1] > since for writer in self._all())
 
-    def first_acknowledged(self, service: str) -> float:
-        """When every writer of the service had been acknowledged something."""
-        return max(writer.first_acknowledged() for writer in self._writers[service])
+    def acknowledged_since(self, since: float) -> list[str]:
+        """The services of which any writer has been acknowledged something after that moment."""
+        return [
+            service
+            for service, writers in self._writers.items()
+            if any(writer.times[-1] > since for writer in writers)
+        ]
 
     def waits_for(self) -> str:
         """The last error of the writers, for messages."""
@@ -212,3 +223,16 @@ class Load:
             service: max(writer.longest_gap() for writer in writers)
             for service, writers in self._writers.items()
         }
+
+
+def goes_on(load: Load, what: str, seconds: float) -> float:
+    """Returns when all services of all servers have acknowledged writes for that long, and says
+    how long the first acknowledgements took."""
+    began = time.monotonic()
+    try:
+        eventually(lambda: load.acknowledges(began), what, seconds=120)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; {load.waits_for()}") from None
+    took = time.monotonic() - began
+    goes_on_for(seconds, began)
+    return took

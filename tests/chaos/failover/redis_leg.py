@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ import redis
 from check import compare
 from eventually import eventually
 from leg import Result
-from load import KIND, Load
+from load import KIND, Load, goes_on
 from postgres_server import Postgres
 from redis_process import redis_server
 from servers import serving
@@ -23,6 +24,7 @@ Snapshot: TypeAlias = "dict[bytes, bytes | None]"
 STATES = ("processing", "summarizing")
 JOBS = 20  # in each state
 WAIT = 30.0
+LOAD_SECONDS = 2.0  # before the import, and after the adoption
 
 
 def run() -> Result:
@@ -38,7 +40,15 @@ def run() -> Result:
             config = {"redis": {"url": f"redis+unix://{socket}"}}
             with serving(database.url, count=1, **config) as (server,):
                 stays_untouched(server, raw, before, database.run, result)
-                adopt(server, raw, socket, before, result)
+                load = Load([server.address], "adopted")
+                try:
+                    goes_on(load, "writes before the import", LOAD_SECONDS)
+                    adopt(server, raw, socket, before, result)
+                    goes_on(load, "writes after the adoption", LOAD_SECONDS)
+                finally:
+                    load.end()
+                with connect(server.address) as client:
+                    compare(load, client, database.run, result)
     finally:
         postgres.close()
         subprocess.run(["rm", "-rf", str(folder)], check=False)
@@ -100,12 +110,15 @@ def adopt(server: Server, raw: Store, socket: Path, before: Snapshot, result: Re
     result.lost += [f"Redis key {key} by the import" for key in changed(raw, before)]
     wanted = {f"{state}-{each}" for state in STATES for each in range(JOBS)}
     with connect(server.address) as client:
-        found = {each.id for each in client.polling.jobs(KIND, page_size=1000)}
+        found = Counter(each.id for each in client.polling.jobs(KIND, page_size=1000))
     result.acknowledged += len(wanted)
-    result.lost += [f"job {each}" for each in wanted - found]
+    result.lost += [f"job {each}" for each in wanted - found.keys()]
+    result.duplicated += [f"job {each}" for each in wanted if found[each] > 1]
+    stopped = time.monotonic()
     assert server.stop() == 0
     server.arguments = ["--adopt-redis-keys"]
     server.start()
+    result.notes.append(f"stopped and started to adopt: {time.monotonic() - stopped:.1f} s")
 
     def shown() -> set[str]:
         sets = (raw.zrange(f"stt:polling:{state}", 0, -1) for state in STATES)

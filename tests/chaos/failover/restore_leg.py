@@ -6,9 +6,8 @@ import time
 from pathlib import Path
 
 from check import compare
-from eventually import eventually
-from leg import SERVICES, Result
-from load import KIND, Load, goes_on_for
+from leg import Result
+from load import KIND, Load, goes_on
 from postgres_admin import USER
 from postgres_cluster import PostgresHost
 from readers import check_readers
@@ -29,57 +28,63 @@ def run() -> Result:
         old.database().sibling(DATABASE)
         url = f"postgres://{USER}@127.0.0.1:{old.port}/{DATABASE}"
         with serving(url) as servers:
-            addresses = [each.address for each in servers]
-            before = loaded(addresses, "before")
-            stopped = move(old, new)
-            refuse(servers[0], result)
-            accept(servers[0], result)
-            after = loaded(addresses, "after")
-            result.notes.append(
-                f"unavailable from the dump on: dump, restore, {REFUSAL_SECONDS:.0f} s without"
-                " --accept-system, and the time until the services noticed it"
-            )
+            load = Load([each.address for each in servers], "restore")
+            try:
+                restore(old, new, servers[0], load, result)
+            finally:
+                load.end()
             with connect(servers[0].address) as client:
-                for load in (before, after):
-                    compare(load, client, lambda sql: new.query(sql, DATABASE), result)
-            for service in SERVICES:
-                result.unavailable[service] = after.first_acknowledged(service) - stopped
+                compare(load, client, lambda sql: new.query(sql, DATABASE), result)
             for server in servers:
-                result.failures += check_readers(server, "before")
+                result.failures += check_readers(server, load.namespace)
     finally:
         old.close()
         new.close()
     return result
 
 
-def loaded(addresses: list[str], namespace: str) -> Load:
-    """The load of a namespace, ended after all services acknowledged writes for LOAD_SECONDS."""
-    began = time.monotonic()
-    load = Load(addresses, namespace)
-    try:
-        eventually(lambda: load.acknowledges(began), f"writes {namespace} the restore", seconds=120)
-        goes_on_for(LOAD_SECONDS, began)
-    except AssertionError as error:
-        raise AssertionError(f"{error}; {load.waits_for()}") from None
-    finally:
-        load.end()
-    return load
+def restore(
+    old: PostgresHost, new: PostgresHost, server: Server, load: Load, result: Result
+) -> None:
+    """The load asks for writes all the time, except from before the dump until the old server has
+    ended: what is acknowledged in between is in no dump."""
+    goes_on(load, "writes before the restore", LOAD_SECONDS)
+    with load.paused():
+        stopped = move_from(old)
+    move_to(new, old)
+    refuse(server, load, stopped, result)
+    moved = time.monotonic()
+    accept(server, result)
+    accepted = time.monotonic()
+    took = goes_on(load, "writes after the restore", LOAD_SECONDS)
+    result.notes.append(
+        f"dump and restore {moved - stopped - REFUSAL_SECONDS:.1f} s, {REFUSAL_SECONDS:.0f} s"
+        f" refused, --accept-system {accepted - moved:.1f} s, then {took:.1f} s until all services"
+        " acknowledged writes; the longest time of each service contains all of these"
+    )
 
 
-def move(old: PostgresHost, new: PostgresHost) -> float:
-    """Dumps the old server, ends it and serves the dump from the new one at its address."""
+def dump_of(old: PostgresHost) -> Path:
+    return Path(old.folder) / "failover.dump"
+
+
+def move_from(old: PostgresHost) -> float:
+    """Dumps the old server and ends it; returns when that began."""
     began = time.monotonic()
-    file = Path(old.folder) / "failover.dump"
-    old.dump(DATABASE, file)
+    old.dump(DATABASE, dump_of(old))
     old.stop()
-    new.port = old.port
-    new.start()
-    new.restore(file, DATABASE)
     return began
 
 
-def refuse(server: Server, result: Result) -> None:
-    """Until an operator accepts the new system nothing is acknowledged."""
+def move_to(new: PostgresHost, old: PostgresHost) -> None:
+    """Serves the dump from the new server at the old one's address."""
+    new.port = old.port
+    new.start()
+    new.restore(dump_of(old), DATABASE)
+
+
+def refuse(server: Server, load: Load, stopped: float, result: Result) -> None:
+    """Until an operator accepts the new system nothing is acknowledged, by any process."""
     until = time.monotonic() + REFUSAL_SECONDS
     with winnow.connect(server.address, timeout=5, retry=winnow.NO_RETRY) as client:
         while time.monotonic() < until:
@@ -90,6 +95,9 @@ def refuse(server: Server, result: Result) -> None:
             except winnow.WinnowError as error:
                 last = str(error)
     result.notes.append(f"refused until accepted: {last[:120]}")
+    early = load.acknowledged_since(stopped)
+    if early:
+        result.failures.append(f"acknowledged before --accept-system: {', '.join(early)}")
 
 
 def accept(server: Server, result: Result) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 
 from check import compare
-from eventually import eventually
 from leg import Result
-from load import Load, goes_on_for
+from load import Load, goes_on
 from postgres_cluster import PostgresCluster
 from readers import check_readers
 from servers import serving
@@ -40,25 +39,15 @@ def run() -> Result:
     return result
 
 
-def goes_on(load: Load, what: str) -> None:
-    """Returns when all services of all servers have acknowledged writes for LOAD_SECONDS."""
-    began = time.monotonic()
-    try:
-        eventually(lambda: load.acknowledges(began), what, seconds=120)
-    except AssertionError as error:
-        raise AssertionError(f"{error}; {load.waits_for()}") from None
-    goes_on_for(LOAD_SECONDS, began)
-
-
 def fail_over(cluster: PostgresCluster, load: Load, result: Result) -> None:
-    goes_on(load, "all services acknowledge writes")
+    goes_on(load, "all services acknowledge writes", LOAD_SECONDS)
     froze = time.monotonic()
     cluster.freeze_primary()
     cluster.promote_standby()
     result.notes.append(
         f"the standby was promoted {time.monotonic() - froze:.1f} s after the freeze"
     )
-    goes_on(load, "all services acknowledge writes after the promotion")
+    goes_on(load, "all services acknowledge writes after the promotion", LOAD_SECONDS)
     cluster.resume_old_primary()
-    goes_on(load, "all services acknowledge writes beside the old primary")
-    goes_on(load, "they still do")
+    goes_on(load, "all services acknowledge writes beside the old primary", LOAD_SECONDS)
+    goes_on(load, "they still do", LOAD_SECONDS)
