@@ -143,9 +143,9 @@ void AddMigrateCommand(CLI::App& app, Command& chosen) {
 void AddCheckConfigCommand(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<ConfigOptions>();
   auto print = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("check-config", "tell all that is wrong with it, or none");
+  CLI::App* command = app.add_subcommand("check-config", "report every configuration error");
   command->footer(
-      "Judges what serve would be told, and starts nothing: files that it names are not opened.\n\n"
+      "Checks the configuration that serve would use and starts nothing; files that it names are not opened.\n\n"
       "Examples:\n  winnow check-config --config /etc/winnow/config.json\n"
       "  winnow check-config --print    # every setting with its default\n\n"
       "--print writes the effective configuration to standard output, and to standard error where\n"

@@ -96,7 +96,7 @@ void PrintEmbedder(const dedup::v1::ServerStats& server) {
   if (!server.has_embedder()) return;
   const auto& model = server.embedder();
   std::cout << "  meaning by " << Printable(model.model())
-            << (server.embedder_down() ? ", which is away" : "") << ": random pairs have cosine "
+            << (server.embedder_down() ? ", which is unavailable" : "") << ": random pairs have cosine "
             << model.random_cosine() << ", pairs of one story " << model.match_cosine()
             << " or more; " << WithCommas(server.embedding_miss_count()) << " texts asked for, "
             << WithCommas(server.embedding_hit_count()) << " known, "

@@ -158,9 +158,9 @@ void AddSettle(CLI::App& group, Command& chosen, const char* name, const char* w
   CLI::App* command = group.add_subcommand(name, what);
   command->footer("At most 10,000 at once.\n\nExamples:\n" + examples +
                   "\nExit codes: as everywhere; 1 also when an ID is none of a dead letter.");
-  command->add_option("ID", options->ids, "ids that `winnow events list` told");
+  command->add_option("ID", options->ids, "IDs that `winnow events list` printed");
   command->add_flag("--all", options->all, "all of them");
-  command->add_flag("--dry-run", options->dry_run, "only tell how many there are");
+  command->add_flag("--dry-run", options->dry_run, "only print how many there are");
   AddCommon(*command, options);
   command->callback([options, run, &chosen] {
     chosen = [options, run](const Interrupt&) { return run(*options); };

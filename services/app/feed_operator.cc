@@ -137,7 +137,7 @@ void PrintStatus(const GetFeedStatusResponse& status) {
   }
   if (status.has_projection()) {
     const ProjectionStatus& projection = status.projection();
-    std::cout << "projection  Redis " << (projection.available() ? "answers" : "is away");
+    std::cout << "projection  Redis " << (projection.available() ? "answers" : "is unavailable");
     if (projection.has_write_time()) {
       std::cout << "; written " << ShortTime(projection.write_time()) << " at position "
                 << projection.position() << ", " << projection.lag() << " behind";

@@ -118,7 +118,7 @@ Status ImportRun::AwaitDecisions(size_t count) {
       return DeadlineExceeded(WithCommas(static_cast<int64_t>(waiter_.waiting())) +
                               " items are stored and not decided on, and no decision came for " +
                               std::to_string(settings_.decision_limit.count() / 1000) +
-                              " s: is the dedup target running? Its log tells what it meets");
+                              " s: is the dedup target running? See its log");
     }
   }
   return waiter_.error();

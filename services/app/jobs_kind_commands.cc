@@ -179,7 +179,7 @@ void AddPurgeVerb(CLI::App& group, Command& chosen) {
   purge->add_option("--count", options->count, "jobs a call (default: 1000)")
       ->check(CLI::Range(1, 10000));
   purge->add_option("--note", options->note, "why, for the audit");
-  purge->add_flag("--dry-run", options->dry_run, "tell only");
+  purge->add_flag("--dry-run", options->dry_run, "report only, change nothing");
 }
 
 void AddPreviewVerb(CLI::App& group, Command& chosen) {

@@ -117,7 +117,7 @@ class Parser {
       if (!read) return NoShape("is broken at " + json.error());
     }
     return report_.shape == Shape::kNone && report_.comments == 0 && !saw_page_
-               ? NoShape("holds no comment")
+               ? NoShape("contains no comment")
                : OkStatus();
   }
 

@@ -80,7 +80,7 @@ void CheckPolicy(Policy& policy, const std::string& prefix, Violations& violatio
     HeadRule& rule = policy.heads[i];
     const std::string at = prefix + "head_rules[" + std::to_string(i) + "].";
     if (EmbeddedModel().Find(rule.head) < 0) {
-      violations.Add(at + "head", "is no head of the embedded model");
+      violations.Add(at + "head", "is not a head of the embedded model");
     }
     if (!(rule.threshold > 0 && rule.threshold <= 1)) {
       violations.Add(at + "threshold", "must be above 0 and at most 1");

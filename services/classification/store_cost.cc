@@ -107,7 +107,7 @@ StatusOr<int64_t> Store::SweepCache(Deadline deadline, int limit) {
 StatusOr<int64_t> Store::ReserveCost(Deadline deadline, const Lease& lease, int64_t micros) {
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
     if (session.Execute(kLockLeased, lease.run.id, lease.epoch).empty()) {
-      return FailedPrecondition("the run is not this worker's any more");
+      return FailedPrecondition("this worker no longer owns the run: another one took it over");
     }
     const pqxx::result reserved = session.Execute(kReserve, lease.run.id, micros);
     return reserved.empty() ? int64_t{0} : reserved[0][0].as<int64_t>();

@@ -54,7 +54,7 @@ VerdictMetrics::VerdictMetrics(Metrics& metrics)
   }
   for (size_t kind = 1; kind < failures_.size(); ++kind) {
     failures_[kind] = &metrics.GetCounter("winnow_classification_failures_total",
-                                          "Comments that runs gave up, by kind of failure.",
+                                          "Comments that runs abandoned, by kind of failure.",
                                           {{"kind", NameOf(static_cast<Failure>(kind))}});
   }
   for (size_t state = 3; state < ended_.size(); ++state) {

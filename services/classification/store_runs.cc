@@ -109,7 +109,7 @@ bool HasEnded(RunState state) {
 
 Status CheckLease(const LockedRun& run, const Lease& lease) {
   if (run.epoch == lease.epoch && run.run.state == RunState::kRunning) return OkStatus();
-  return FailedPrecondition("the run is not this worker's any more");
+  return FailedPrecondition("this worker no longer owns the run: another one took it over");
 }
 
 // What swap_run answers, by its numbers.
@@ -319,7 +319,7 @@ Status Store::ExtendLease(Deadline deadline, const Lease& lease) {
     if (session.Execute(kExtendOnly, lease.run.id, lease.epoch).affected_rows() == 1) {
       return OkStatus();
     }
-    return FailedPrecondition("the run is not this worker's any more");
+    return FailedPrecondition("this worker no longer owns the run: another one took it over");
   });
 }
 

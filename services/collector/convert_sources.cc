@@ -16,7 +16,7 @@ std::chrono::seconds ReadSeconds(const google::protobuf::Duration& duration,
                                  const std::string& field, Violations& violations) {
   const StatusOr<Micros> micros = FromDuration(duration);
   if (!micros.ok()) {
-    violations.Add(field, "is no duration");
+    violations.Add(field, "is not a valid duration");
     return std::chrono::seconds(0);
   }
   if (*micros % std::chrono::seconds(1) != Micros(0)) {
@@ -250,7 +250,7 @@ StatusOr<RunsHead> ReadWatchToken(const std::string& source_id, const std::strin
 }
 
 Status HistoryGone() {
-  return InvalidPageToken("it is of a history that the database no longer has: begin anew");
+  return InvalidPageToken("it refers to a database history that no longer exists (a failover or restore): list again without a token");
 }
 
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key) {

@@ -191,7 +191,7 @@ StatusOr<Feed> ReadFeed(std::string_view bytes, const FeedOptions& options) {
   WINNOW_ASSIGN_OR_RETURN(const XmlNode root,
                           ParseXml(bytes, options.charset, {.max_bytes = kMaxFeedBytes}));
   const std::optional<Layout> layout = LayoutOf(root);
-  if (!layout) return InvalidField("", "is no feed: its root is neither rss, rdf nor feed");
+  if (!layout) return InvalidField("", "is not a feed: the root element is not rss, RDF or feed");
   Feed feed;
   if (const XmlNode* title = layout->head->Child("title")) feed.title = Plain(*title);
   feed.language = LanguageOf(root, *layout->head);

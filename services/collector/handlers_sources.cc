@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxRequestId = 128;
 
 void CheckSourceId(const std::string& id, Violations& violations) {
-  if (!IsSlug(id)) violations.Add("id", "is no id of a source: 1 to 64 of a-z, 0-9 and -");
+  if (!IsSlug(id)) violations.Add("id", "is not a valid source ID: use 1 to 64 of a-z, 0-9 and -");
 }
 Status CheckSourceId(const std::string& id) {
   Violations violations;
@@ -66,7 +66,7 @@ StatusOr<v1::GetSourceResponse> SourceHandlers::GetSource(const rpc::CallContext
 StatusOr<v1::UpdateSourceResponse> SourceHandlers::UpdateSource(
     const rpc::CallContext& call, const v1::UpdateSourceRequest& request) {
   const std::string& id = request.source().id();
-  if (!IsSlug(id)) return InvalidField("source.id", "is no id of a source");
+  if (!IsSlug(id)) return InvalidField("source.id", "is not a valid source ID: use 1 to 64 of a-z, 0-9 and -");
   const auto change = [&](Source& source) -> Status {
     if (!request.source().etag().empty() && request.source().etag() != EtagOf(source)) {
       return Aborted(Reason::kStaleEtag, "the source was changed since: read it again");
@@ -169,7 +169,7 @@ StatusOr<v1::ListRunsResponse> SourceHandlers::ListRuns(const rpc::CallContext& 
                                                         const v1::ListRunsRequest& request) {
   const std::string& source = request.source_id();
   if (!source.empty() && !IsSlug(source)) {
-    return InvalidField("source_id", "is no id of a source");
+    return InvalidField("source_id", "is not a valid source ID: use 1 to 64 of a-z, 0-9 and -");
   }
   WINNOW_ASSIGN_OR_RETURN(const KeyPage page, ReadKeyPage(kRunsToken, source, request.page_size(),
                                                           request.page_token()));
@@ -190,7 +190,7 @@ Status SourceHandlers::WatchRuns(const rpc::CallContext& call, const v1::WatchRu
                                  const RunWatches::Subscriber& subscriber) {
   const std::string& source = request.source_id();
   if (!source.empty() && !IsSlug(source)) {
-    return InvalidField("source_id", "is no id of a source");
+    return InvalidField("source_id", "is not a valid source ID: use 1 to 64 of a-z, 0-9 and -");
   }
   WINNOW_ASSIGN_OR_RETURN(RunsHead from, parts_.sources.ReadHead(call.deadline));
   if (!request.resume_token().empty()) {

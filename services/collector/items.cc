@@ -96,7 +96,7 @@ void CheckWords(const std::vector<std::string>& words, size_t limit, std::string
 void CheckMediaUrl(const std::string& url, std::string_view path, std::string_view field,
                    Violations& violations) {
   if (!url.empty() && !IsHttpUrl(url)) {
-    violations.Add(Join(path, field), "is no absolute http or https URL: mend it or leave it out");
+    violations.Add(Join(path, field), "is not an absolute http or https URL: correct it or leave it out");
   }
 }
 
@@ -125,7 +125,7 @@ void FillTimes(Item& item, Time now) {
 
 void CheckNamespace(std::string_view ns, std::string field, Violations& violations) {
   if (!IsSlug(ns)) {
-    violations.Add(std::move(field), "is no namespace: use 1 to 64 of a-z, 0-9 and -");
+    violations.Add(std::move(field), "is not a valid namespace: use 1 to 64 of a-z, 0-9 and -");
   }
 }
 
@@ -158,7 +158,7 @@ void Accept(Item& item, Time now, std::string_view path, Violations& violations)
   }
   if (!IsLanguageTag(item.language)) {
     violations.Add(Join(path, "language"),
-                   "is no BCP 47 language: use letters, digits and -, such as ko or en-US");
+                   "is not a BCP 47 language tag: use letters, digits and -, such as ko or en-US");
   }
   CheckMediaUrl(item.channel_icon_url, path, "channel_icon_url", violations);
   CheckMediaUrl(item.image_url, path, "image_url", violations);

@@ -55,7 +55,7 @@ class OutlineReader {
     if (CountCharacters(url) > kMaxUrl) {
       Refuse(node, url, "the address has more than 2,048 characters");
     } else if (ChannelOf(url).empty()) {
-      Refuse(node, url, "the address is no absolute http or https URL");
+      Refuse(node, url, "the address is not an absolute http or https URL");
     } else if (!seen_.insert(url).second) {
       ++out_.repeated;
     } else {
@@ -78,7 +78,7 @@ class OutlineReader {
 
 StatusOr<Opml> ReadOpml(std::string_view bytes) {
   WINNOW_ASSIGN_OR_RETURN(const XmlNode root, ParseXml(bytes, "", {.max_bytes = kMaxOpmlBytes}));
-  if (!EqualIgnoringCase(root.name, "opml")) return InvalidField("", "is no OPML");
+  if (!EqualIgnoringCase(root.name, "opml")) return InvalidField("", "is not an OPML document");
   const auto body =
       std::find_if(root.children.begin(), root.children.end(),
                    [](const XmlNode& node) { return EqualIgnoringCase(node.name, "body"); });

@@ -26,7 +26,7 @@ class Checker {
   void Run() {
     if (source_.ns.empty()) source_.ns = kDefaultNamespace;
     CheckNamespace(source_.ns, Field("namespace"), violations_);
-    if (!IsSlug(source_.id)) Add("id", "is no id of a source: use 1 to 64 of a-z, 0-9 and -");
+    if (!IsSlug(source_.id)) Add("id", "is not a valid source ID: use 1 to 64 of a-z, 0-9 and -");
     CheckText(source_.display_name, kMaxDisplayName, Field("display_name"), violations_);
     CheckWords();
     switch (source_.kind) {
@@ -96,7 +96,7 @@ class Checker {
     CheckText(source_.url, kMaxUrl, Field("feed.url"), violations_);
     CheckText(source_.channel, kMaxChannel, Field("feed.channel"), violations_);
     if (ChannelOf(source_.url).empty()) {
-      Add("feed.url", "is no absolute http or https URL: send the address of the feed");
+      Add("feed.url", "is not an absolute http or https URL: send the address of the feed");
     }
   }
 

@@ -192,7 +192,7 @@ bool Runner::AskVendor(Job& job, const Credential& credential, const http::Reque
     VendorAnswer answer = read(response->status, response->body);
     const auto wait = parts_.ledger.Settle(Soon(), credential, *response, answer.error);
     if (!wait.ok()) {
-      log::Warn("collector: the ledger was not told", {{"error", wait.status().ToString()}});
+      log::Warn("collector: the quota ledger was not updated", {{"error", wait.status().ToString()}});
       return job.Fail({Outcome::kUpstream, Remedy::kLater, "store"});
     }
     if (!answer.error) {

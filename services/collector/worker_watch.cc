@@ -39,7 +39,9 @@ Status RunWatches::Add(const std::string& source_id, RunsHead reached, Subscribe
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return OkStatus();  // the binder ends it
-    if (count_ >= kMostWatchers) return Overloaded("watches of runs", kRetryAfter);
+    if (count_ >= kMostWatchers) return Overloaded("this server has " + std::to_string(kMostWatchers) +
+                            " WatchRuns calls, its limit: retry after the delay in RetryInfo",
+                        kRetryAfter);
     ++count_;
     added_.push_back({source_id, std::move(reached), std::move(subscriber)});
   }

@@ -66,7 +66,7 @@ TimeRange Close(TimeRange range, Time now, Violations& violations) {
 
 std::optional<Verdict> ReadVerdict(v1::Verdict verdict, Violations& violations) {
   if (verdict == v1::VERDICT_UNSPECIFIED) return std::nullopt;
-  if (!v1::Verdict_IsValid(verdict)) violations.Add("verdict", "is no verdict: see Verdict");
+  if (!v1::Verdict_IsValid(verdict)) violations.Add("verdict", "is not a Verdict");
   return static_cast<Verdict>(verdict);
 }
 
@@ -162,7 +162,7 @@ StatusOr<ReviewQuery> FromProto(const v1::ListReviewQueueRequest& request) {
   query.ns = ReadNamespace(request.namespace_(), violations);
   if (request.kind() != v1::REVIEW_KIND_UNSPECIFIED) {
     if (!v1::ReviewKind_IsValid(request.kind())) {
-      violations.Add("kind", "is no kind of review: see ReviewKind");
+      violations.Add("kind", "is not a ReviewKind");
     }
     query.kind = static_cast<ReviewKind>(request.kind());
   }

@@ -74,7 +74,7 @@ PolicyChange FromProto(const v1::Policy& policy, const google::protobuf::FieldMa
   for (int i = 0; i < mask.paths_size(); ++i) {
     if (!IsPolicyField(mask.paths(i))) {
       violations.Add("update_mask.paths[" + std::to_string(i) + "]",
-                     "is no field that can be changed: use any of " + PolicyFieldNames());
+                     "cannot be changed: use any of " + PolicyFieldNames());
       continue;
     }
     change.fields.push_back(mask.paths(i));
@@ -83,7 +83,7 @@ PolicyChange FromProto(const v1::Policy& policy, const google::protobuf::FieldMa
   if (window.ok()) {
     change.values.window = *window;
   } else {
-    violations.Add("policy.window", "is no valid duration");
+    violations.Add("policy.window", "is not a valid duration");
   }
   change.values.token_threshold = policy.token_threshold();
   change.values.candidate_floor = policy.candidate_floor();

@@ -57,7 +57,7 @@ void CheckText(std::string_view text, size_t limit, std::string field, Violation
 
 void CheckNamespace(std::string_view ns, std::string field, Violations& violations) {
   if (!IsSlug(ns)) {
-    violations.Add(std::move(field), "is no namespace: use 1 to 64 of a-z, 0-9 and -");
+    violations.Add(std::move(field), "is not a valid namespace: use 1 to 64 of a-z, 0-9 and -");
   }
 }
 
@@ -88,7 +88,7 @@ void Accept(Document& document, IdRule rule, std::string_view path, Violations& 
   CheckText(document.url, kMaxUrl, Join(path, "url"), violations);
   if (!IsLanguageTag(document.language)) {
     violations.Add(Join(path, "language"),
-                   "is no BCP 47 language: use letters, digits and -, such as ko or en-US");
+                   "is not a BCP 47 language tag: use letters, digits and -, such as ko or en-US");
   }
   FillCanonicalUrl(document, path, violations);
 }

@@ -35,7 +35,7 @@ Meaning MeaningOf(CachedEmbedder* embedder, const std::string& earlier, const st
   const auto vectors = embedder->Embed(texts, deadline, CachedEmbedder::Caller::kComparison);
   if (!vectors.ok()) {
     meaning.is_away = true;
-    meaning.detail = "The embedder is away: " + Message(vectors.status()) + ".";
+    meaning.detail = "The embedder is unavailable: " + Message(vectors.status()) + ".";
     return meaning;
   }
   meaning.cosine = index::VectorCosine((*vectors)[0], (*vectors)[1]);

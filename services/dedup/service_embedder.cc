@@ -38,7 +38,7 @@ void AppendQuoted(std::string_view text, std::string& json) {
 }
 
 Status NoEmbedding(const std::string& why) {
-  return FailedPrecondition("the embedder's answer is no list of embeddings: " + why);
+  return FailedPrecondition("the embedder's response is not a list of embeddings: " + why);
 }
 
 const JsonValue* Member(const JsonValue& object, std::string_view name) {
@@ -57,13 +57,13 @@ bool ParseNumber(const JsonValue& value, double& number) {
 StatusOr<index::Vector> ParseVector(const JsonValue& values) {
   if (values.kind != JsonValue::Kind::kArray || values.items.empty() ||
       values.items.size() > index::kMostDimensions) {
-    return NoEmbedding("an embedding is no array of 1 to 4,096 numbers");
+    return NoEmbedding("an embedding is not an array of 1 to 4,096 numbers");
   }
   std::vector<float> numbers;
   numbers.reserve(values.items.size());
   for (const JsonValue& item : values.items) {
     double number = 0;
-    if (!ParseNumber(item, number)) return NoEmbedding("an embedding holds what is no number");
+    if (!ParseNumber(item, number)) return NoEmbedding("an embedding contains a value that is not a number");
     numbers.push_back(static_cast<float>(number));
   }
   std::optional<index::Vector> vector = index::Quantize(numbers);
@@ -96,7 +96,7 @@ class HttpEmbedder final : public Embedder {
   StatusOr<std::vector<index::Vector>> Ask(std::span<const std::string> texts, Deadline deadline) {
     const auto now = steady_clock::now();
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - now);
-    if (left <= milliseconds(0)) return DeadlineExceeded("no time is left for embeddings");
+    if (left <= milliseconds(0)) return DeadlineExceeded("the deadline left no time for embeddings");
     std::vector<std::string> cut;
     for (const std::string& text : texts) cut.push_back(EmbeddingText(text));
     http::JsonPost post;
@@ -143,10 +143,10 @@ std::string EmbeddingRequest(const std::string& model, std::span<const std::stri
 
 StatusOr<std::vector<index::Vector>> ParseEmbeddings(const std::string& body, size_t count) {
   StatusOr<JsonValue> root = ParseJson(body, "embeddings");
-  if (!root.ok()) return NoEmbedding("it is no JSON");
+  if (!root.ok()) return NoEmbedding("it is not valid JSON");
   const JsonValue* data = Member(*root, "data");
   if (data == nullptr || data->kind != JsonValue::Kind::kArray || data->items.size() != count) {
-    return NoEmbedding("'data' is no array of " + std::to_string(count));
+    return NoEmbedding("'data' is not an array of " + std::to_string(count));
   }
   std::vector<index::Vector> vectors(count);
   for (size_t i = 0; i < count; ++i) {
@@ -154,7 +154,7 @@ StatusOr<std::vector<index::Vector>> ParseEmbeddings(const std::string& body, si
     // Servers may answer in any order.
     double place = static_cast<double>(i);
     if (const JsonValue* index = Member(item, "index"); index != nullptr) {
-      if (!ParseNumber(*index, place)) return NoEmbedding("an 'index' is no number");
+      if (!ParseNumber(*index, place)) return NoEmbedding("an 'index' is not a number");
     }
     if (!(place >= 0 && place < static_cast<double>(count))) {
       return NoEmbedding("an 'index' is out of range");
@@ -184,7 +184,7 @@ StatusOr<std::unique_ptr<Embedder>> MakeHttpEmbedder(const EmbedderOptions& opti
                                                      const EmbedderCalibration& calibration,
                                                      Metrics& metrics) {
   const StatusOr<std::string> origin = http::OriginOf(options.url);
-  if (!origin.ok()) return InvalidField("url", "is no http or https URL");
+  if (!origin.ok()) return InvalidField("url", "is not an http or https URL");
   http::ClientOptions client;
   client.name = "embedder";
   client.allow = {*origin};

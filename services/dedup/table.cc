@@ -17,7 +17,7 @@ StatusOr<std::vector<TableRow>> ParseTable(std::string_view text, std::string_vi
     const size_t space = line.find(' ');
     if (space == 0 || space == line.npos || space + 1 == line.size()) {
       return InvalidField(std::string(name) + " line " + std::to_string(number),
-                          "is not '<key> <value>' with one space between: mend the line");
+                          "is not '<key> <value>' with one space between: correct the line");
     }
     rows.push_back({number, NormalizeNfkcCaseFold(line.substr(0, space)),
                     NormalizeNfkcCaseFold(line.substr(space + 1))});

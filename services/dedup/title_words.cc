@@ -109,7 +109,7 @@ Status TitleWords::AddRule(const std::string& kind, const std::string& text) {
     labels_.insert(text);
   } else if (kind == "opposite") {
     const std::vector<std::string> words = WordsOf(text);
-    if (words.size() != 2) return InvalidField("", "an opposite is two words: mend the line");
+    if (words.size() != 2) return InvalidField("", "an opposite takes two words: correct the line");
     opposites_.emplace_back(words[0], words[1]);
   } else {
     return InvalidField("", "unknown kind '" + kind +

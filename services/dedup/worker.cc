@@ -96,7 +96,10 @@ void Worker::Enqueue(std::vector<Job> jobs) {
       if (lane == nullptr || lane->urgent.size() + lane->bulk.size() >= kMostWaiting) {
         refused.emplace_back(std::move(job),
                              stopping_ ? rpc::ShuttingDown()
-                                       : Overloaded("dedup's queue of the namespace", kRetryAfter));
+                                       : Overloaded("the namespace has " + std::to_string(kMostWaiting) +
+                                                        " documents waiting for a decision, its "
+                                                        "limit: retry after the delay in RetryInfo",
+                                                    kRetryAfter));
         continue;
       }
       (job.is_urgent ? lane->urgent : lane->bulk).push_back(std::move(job));

@@ -104,8 +104,8 @@ StatusOr<Vectors> CachedEmbedder::Ask(std::unique_lock<std::mutex>& lock,
   if (lane.call || circuit_.is_open()) {
     refusals_.Increment();
     return Unavailable(Reason::kPeerUnavailable,
-                       circuit_.is_open() ? "the embedder fails; it is tried again soon"
-                                          : "the embedder has not answered the call before",
+                       circuit_.is_open() ? "the embedder is failing; calls resume after a pause"
+                                          : "an earlier call to the embedder is still unanswered",
                        Circuit::kFirstPause);
   }
   Begin(lane, std::move(texts));
@@ -115,7 +115,7 @@ StatusOr<Vectors> CachedEmbedder::Ask(std::unique_lock<std::mutex>& lock,
   const Deadline until = std::min(deadline, call->overdue);
   if (!changed_.wait_until(lock, until, [&] { return call->result.has_value(); })) {
     overdue_.Increment();
-    return DeadlineExceeded("the embedder takes longer than it may");
+    return DeadlineExceeded("the embedder did not respond within its time limit");
   }
   return *std::move(call->result);
 }

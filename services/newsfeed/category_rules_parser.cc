@@ -17,7 +17,7 @@ class RulesReader {
     const bool read = json_.ReadObject([this](std::string_view name) { return Member(name); });
     if (!read || json_.Peek() != JsonReader::Kind::kEnd) {
       violations_.Add(
-          "", "is no JSON at byte " + std::to_string(json_.position()) + ": " + json_.error());
+          "", "is not valid JSON at byte " + std::to_string(json_.position()) + ": " + json_.error());
     }
     if (rules_.categories_.empty()) violations_.Add("categories", "must name at least one");
     WINNOW_RETURN_IF_ERROR(violations_.ToStatus());
@@ -82,7 +82,7 @@ class RulesReader {
       return ReadWeights(prefix + "vendor_categories", [&](const std::string& word, double weight) {
         const std::string slug = ToSlug(word);
         if (slug.empty()) {
-          violations_.Add(prefix + "vendor_categories", "\"" + word + "\" is no category name");
+          violations_.Add(prefix + "vendor_categories", "\"" + word + "\" is not a category name");
         }
         rules_.vendor_categories_[slug].push_back({index, weight});
       });
@@ -142,7 +142,7 @@ class RulesReader {
   }
 
   bool Unknown(const std::string& prefix, std::string_view name) {
-    violations_.Add(prefix + std::string(name), "is no setting of category rules");
+    violations_.Add(prefix + std::string(name), "is not a setting of category rules");
     return json_.Skip();
   }
 

@@ -167,7 +167,7 @@ StatusOr<Citation> FromProto(const events::v1::Envelope& envelope) {
                     .url = found.url(),
                     .arrival_time = {}};
   const auto arrival = FromTimestamp(found.arrival_time());
-  if (!arrival.ok()) return InvalidField("duplicate_found.arrival_time", "is no time");
+  if (!arrival.ok()) return InvalidField("duplicate_found.arrival_time", "is not a valid time");
   citation.arrival_time = *arrival;
   WINNOW_RETURN_IF_ERROR(Check(citation));
   return citation;

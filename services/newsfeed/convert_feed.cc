@@ -123,7 +123,7 @@ v1::WatchArticlesResponse ToProto(const FeedQuery& query, const FeedEvent& event
 v1::WatchArticlesResponse Gap(const FeedQuery& query, int64_t position, const std::string& epoch) {
   v1::WatchArticlesResponse response = Progress(query, position, epoch);
   response.mutable_gap()->set_reason(
-      "changes since your token are not known any more; list the feed again");
+      "changes since this token are no longer available: list the feed again without a token");
   return response;
 }
 

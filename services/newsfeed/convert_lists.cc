@@ -149,7 +149,7 @@ StatusOr<FeedQuery> FromProto(const v1::CountNewArticlesRequest& request) {
   }
   WINNOW_ASSIGN_OR_RETURN(query, WithPosition(std::move(query), request.token(), violations));
   if (query.position.epoch.empty() && query.position.since == 0 && !query.position.until) {
-    return InvalidPageToken("tells no moment to count from; use newer_token of a page");
+    return InvalidPageToken("has no position to count from: use newer_token of a page");
   }
   return query;
 }

@@ -63,7 +63,7 @@ bool LooksPublished(std::string_view token) {
 StatusOr<FeedPosition> ParsePublished(std::string_view token) {
   const auto malformed = [] {
     return InvalidPageToken(
-        "is no cursor \"{publish_time in ms}_{id}\"; start again without a token");
+        "is not a cursor of the form \"{publish_time in ms}_{id}\": list again without a token");
   };
   // Ids may hold underscores, numbers may not: the first one separates.
   const size_t underscore = token.find('_');

@@ -85,7 +85,7 @@ WatchHub::Watch MakeWatch(const FeedQuery& query, WatchHub::Subscriber subscribe
 
 WatchHub::WatchHub(Metrics& metrics)
     : events_(metrics.GetCounter("winnow_newsfeed_watch_changes_total",
-                                 "Changes of the log that were told to watchers.")),
+                                 "Log changes that were sent to watchers.")),
       watchers_(metrics.GetGauge("winnow_newsfeed_watchers", "Watches of feeds that go on.")) {}
 
 void WatchHub::Add(const FeedQuery& query, Subscriber subscriber, int64_t cursor,

@@ -111,7 +111,7 @@ class Parser {
     return true;
   }
 
-  bool FailAtWord() { return Fail("is no value: strings need double quotes"); }
+  bool FailAtWord() { return Fail("is not a JSON value: strings need double quotes"); }
 
   bool Digits() {
     const size_t begin = at_;
@@ -197,7 +197,7 @@ class Parser {
     if (letter == 'u') return ParseUnicodeEscape(out);
     const size_t which = kLetters.find(letter);
     if (letter == '\0' || which == std::string_view::npos) {
-      return Fail("no such escape; write a backslash as \\\\");
+      return Fail("unknown escape; write a backslash as \\\\");
     }
     at_ += 2;
     if (out != nullptr) *out += kMeanings[which];

@@ -24,7 +24,7 @@ constexpr size_t kMaxLabelSize = 63;
 Status Bad(std::string description) { return InvalidField("", std::move(description)); }
 
 Status BadHost() {
-  return Bad("has a host that is no valid name or address; write it as in https://example.com/");
+  return Bad("has a host that is not a valid name or address; write it as in https://example.com/");
 }
 
 // ICU's rules for names that are not ASCII (UTS 46), made once.
@@ -106,7 +106,7 @@ StatusOr<std::string> CanonicalIpv6(std::string_view bracketed) {
   const std::string text(bracketed.substr(1, bracketed.size() - 2));
   in6_addr address{};
   if (inet_pton(AF_INET6, text.c_str(), &address) != 1) {
-    return Bad("has a host in brackets that is no IPv6 address");
+    return Bad("has a host in brackets that is not an IPv6 address");
   }
   std::array<char, INET6_ADDRSTRLEN> buffer{};
   inet_ntop(AF_INET6, &address, buffer.data(), buffer.size());
@@ -120,7 +120,7 @@ StatusOr<std::string> CanonicalPort(std::string_view port) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || end != digits.data() + digits.size() || number > 65'535) {
-    return Bad("has a port that is no number up to 65535");
+    return Bad("has a port that is not a number from 0 to 65535");
   }
   if (number == 80 || number == 443) return std::string();
   return ":" + std::to_string(number);

@@ -185,7 +185,7 @@ StatusOr<XmlNode> ParseXml(std::string_view bytes, std::string_view transport,
   Document document = Parse(text, /*recover=*/false);
   if (document == nullptr) document = Parse(MendReferences(text), /*recover=*/true);
   const xmlNode* root = document == nullptr ? nullptr : xmlDocGetRootElement(document.get());
-  if (root == nullptr) return InvalidField("", "is no XML");
+  if (root == nullptr) return InvalidField("", "is not well-formed XML");
   XmlNode out;
   if (!Builder(limits).Build(*root, 1, out)) {
     return InvalidField("", "has more than " + std::to_string(limits.max_nodes) + " elements");

@@ -124,7 +124,7 @@ std::string ResumeToken(const WatchQuery& query) {
 }
 
 Status HistoryGone() {
-  return InvalidPageToken("it is of a history that the database no longer has: begin anew");
+  return InvalidPageToken("it refers to a database history that no longer exists (a failover or restore): list again without a token");
 }
 
 StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request) {

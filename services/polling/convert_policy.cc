@@ -71,7 +71,7 @@ std::optional<int64_t> ToBase(const std::string& etag, Violations& violations) {
   int64_t version = 0;
   const auto [end, error] = std::from_chars(etag.data(), etag.data() + etag.size(), version);
   if (error != std::errc() || end != etag.data() + etag.size() || version < 0) {
-    violations.Add("policy.etag", "is no etag of a policy: send the one that was read");
+    violations.Add("policy.etag", "is not a valid policy etag: send the one that was read");
   }
   return version;
 }
@@ -83,7 +83,7 @@ PolicyChange ToChange(const v1::Policy& policy, const google::protobuf::FieldMas
     const auto field = Fields().find(mask.paths(i));
     if (field == Fields().end()) {
       violations.Add("update_mask.paths[" + std::to_string(i) + "]",
-                     "is no field of a policy that can be changed");
+                     "is not a policy field that can be changed");
       continue;
     }
     takes.push_back(field->second);

@@ -186,9 +186,9 @@ StatusOr<v1::ListJobsResponse> Handlers::ListJobs(const rpc::CallContext& call,
   CheckKind(request.kind(), violations);
   query.kind = request.kind();
   query.state = request.state();
-  if (!query.state.empty() && !IsSlug(query.state)) violations.Add("state", "is no state's name");
+  if (!query.state.empty() && !IsSlug(query.state)) violations.Add("state", "is not a valid state name: use 1 to 64 of a-z, 0-9 and -");
   if (request.phase() != v1::JOB_PHASE_UNSPECIFIED) {
-    if (!v1::JobPhase_IsValid(request.phase())) violations.Add("phase", "is no phase");
+    if (!v1::JobPhase_IsValid(request.phase())) violations.Add("phase", "is not a JobPhase");
     query.phase = static_cast<Phase>(request.phase());
   }
   query.owner = request.owner();

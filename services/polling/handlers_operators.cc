@@ -25,7 +25,7 @@ StatusOr<v1::KickJobsResponse> Handlers::KickJobs(const rpc::CallContext& call,
   Violations violations;
   CheckKind(request.kind(), violations);
   CheckNote(request.note(), "note", violations);
-  if (!v1::StaleReason_IsValid(request.reason())) violations.Add("reason", "is no reason");
+  if (!v1::StaleReason_IsValid(request.reason())) violations.Add("reason", "is not a StaleReason");
   const int count = ToCount(request.max_jobs(), violations);
   CheckRequestId(request.request_id(), violations);
   const AuditNote note{ToActor(request.actor(), call.caller, violations), request.note(),

@@ -50,7 +50,7 @@ class Step {
   }
   Status Do(const command::Transition& transition) {
     if (!HasState(policy_, transition.to)) {
-      return InvalidField("to_state", "is no state of kind " + job_.key.kind);
+      return InvalidField("to_state", "is not a state of kind " + job_.key.kind);
     }
     if (!MayTransition(policy_, job_.state, transition.to)) {
       return Forbidden(job_,
@@ -138,7 +138,7 @@ class Step {
     if (job_.phase == Phase::kLeased) return Forbidden(job_, "bury it first, then requeue it");
     if (job_.phase == Phase::kCompleted) return Forbidden(job_, "there is nothing left to do");
     if (!HasState(policy_, job_.state)) {
-      return Forbidden(job_, "its kind has no state " + job_.state + " any more: bring that back");
+      return Forbidden(job_, "its kind no longer has the state " + job_.state + ": add it to the policy again");
     }
     Say(Add(Change::kRequeued), requeue);
     GoodPoll();
@@ -258,7 +258,7 @@ StatusOr<Outcome> Register(const JobKey& key, std::string state, std::string pay
                            std::optional<Micros> delay, const std::string& request,
                            const Rules& rules, Time now) {
   if (!HasState(rules.policy, state)) {
-    return InvalidField("state", "is no state of kind " + key.kind);
+    return InvalidField("state", "is not a state of kind " + key.kind);
   }
   Job job;
   job.key = key;

@@ -114,7 +114,7 @@ StatusOr<std::vector<StatusOr<bool>>> RegisterAll(pg::Session& session, const st
   for (const NewJob& job : jobs) {
     const auto found = known.find(job.id);
     if (!job.state.empty() && !HasState(now.policy, job.state)) {
-      answers.emplace_back(InvalidField("job.state", "is no state of kind " + kind));
+      answers.emplace_back(InvalidField("job.state", "is not a state of kind " + kind));
     } else if (created.contains(job.id)) {
       answers.emplace_back(true);
     } else if (found != known.end() && found->second == job.payload) {

@@ -44,7 +44,9 @@ void ClaimQueue::Stop() {
 void ClaimQueue::Add(Waiter waiter) {
   std::unique_lock lock(mutex_);
   Status refused;
-  if (count_ >= kMostWaiters) refused = Overloaded("claims that wait", kRetryAfter);
+  if (count_ >= kMostWaiters) refused = Overloaded("this server has " + std::to_string(kMostWaiters) +
+                             " waiting ClaimJobs calls, its limit: retry after the delay in RetryInfo",
+                         kRetryAfter);
   if (stopping_) refused = rpc::ShuttingDown();
   if (!refused.ok()) {
     lock.unlock();

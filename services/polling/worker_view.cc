@@ -88,7 +88,7 @@ View::View(Store& store, redis::Client& redis, Metrics& metrics, Options options
       options_(options),
       drift_(metrics.GetGauge("winnow_polling_view_drift",
                               "Jobs that Redis showed otherwise than the store at the last "
-                              "comparison; they were mended.")),
+                              "comparison; they were repaired.")),
       rebuilds_(metrics.GetCounter("winnow_polling_view_rebuilds_total",
                                    "Times that the view was written anew.")),
       repaired_(metrics.GetCounter("winnow_polling_view_repaired_total",

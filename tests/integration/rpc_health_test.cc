@@ -64,8 +64,8 @@ TEST(HealthLog, HasOneLineForEachChangeOfAProbeThatIsNotVital) {
     }
   }
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(CountOf(log, "\"dependency is away\""), 1) << log;
-  EXPECT_EQ(CountOf(log, "\"dependency is back\""), 1) << log;
+  EXPECT_EQ(CountOf(log, "\"dependency is unavailable\""), 1) << log;
+  EXPECT_EQ(CountOf(log, "\"dependency is available again\""), 1) << log;
   EXPECT_THAT(log, AllOf(HasSubstr("\"probe\":\"cache\""), HasSubstr("\"vital\":false"),
                          HasSubstr(R"(cache \"refuses\")")));
 }

@@ -244,7 +244,7 @@ TEST_F(Tls, NamesTheFileThatIsMissingOrNoPem) {
   config.mutable_tls()->set_key_file("/nowhere/server.key");
   EXPECT_THAT(Message(StartError(config)), HasSubstr("cannot read /nowhere/server.key"));
   config.mutable_tls()->set_key_file(Path("README.md"));
-  EXPECT_THAT(Message(StartError(config)), HasSubstr("holds no PEM block"));
+  EXPECT_THAT(Message(StartError(config)), HasSubstr("contains no PEM block"));
 }
 
 TEST_F(Tls, SaysThatKeyAndCertificateDoNotBelongTogether) {

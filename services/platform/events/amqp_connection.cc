@@ -337,7 +337,7 @@ StatusOr<AmqpAddress> ParseAmqpUrl(const std::string& url) {
   amqp_connection_info info{};
   if (amqp_parse_url(copy.data(), &info) != AMQP_STATUS_OK) {
     return InvalidField("events.url",
-                        "is no broker URL: write amqp://USER@HOST:PORT/VHOST, with special "
+                        "is not a broker URL: write amqp://USER@HOST:PORT/VHOST, with special "
                         "characters percent-encoded");
   }
   return AmqpAddress{info.host,  info.port,     info.user, info.password,

@@ -38,7 +38,7 @@ ConsumerQueue::ConsumerQueue(Consumer consumer, const QueueOptions& options, Met
       dead_(CounterOf(metrics, consumer_, "dead", "Events that became dead letters.")),
       held_gauge_(metrics.GetGauge(
           "winnow_events_held",
-          "1 while a consumer cannot take its events: what it needs is away or too slow.",
+          "1 while a consumer cannot take its events: what it needs is unavailable or too slow.",
           {{"service", consumer_.service}, {"event", consumer_.event}})),
       random_(std::random_device{}()) {}
 

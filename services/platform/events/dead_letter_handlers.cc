@@ -35,7 +35,7 @@ void CheckIds(const v1::DeadLetterSelection& selection, Violations& violations) 
     const std::string& id = selection.ids(i);
     if (!id.empty() && id.size() <= kMaxIdBytes && id.find('\0') == id.npos) continue;
     violations.Add("selection.ids[" + std::to_string(i) + "]",
-                   "is no id of a dead letter: send one that a listing answered");
+                   "is not a dead-letter ID: use one that ListDeadLetters returned");
   }
 }
 

@@ -30,7 +30,7 @@ std::string KeptReason(std::string reason) {
   // Not within a character: its other bytes are 10xxxxxx.
   while (end > 0 && (static_cast<unsigned char>(reason[end]) & 0xC0U) == 0x80U) --end;
   std::string kept = ReplaceInvalidUtf8(std::string_view(reason).substr(0, end));
-  return kept.size() <= kMaxReasonBytes ? kept : "the reason is no text";
+  return kept.size() <= kMaxReasonBytes ? kept : "the reason is not valid text";
 }
 
 Gauge& DeadLettersGauge(Metrics& metrics, const std::string& place) {

@@ -57,9 +57,9 @@ void DeferredCall::Begin() {
   if (status.ok()) {
     place_ = record_.runtime().waiting_calls().Add(end_);
     if (place_ == nullptr) {
-      status = Overloaded("as many calls wait for events as may", Runtime::kRetryAfter);
+      status = record_.runtime().WaitingCallsFull();
     } else if (!record_.runtime().pool(record_.lane()).TryPush(*this)) {
-      status = Overloaded("as many calls wait for a thread as may", Runtime::kRetryAfter);
+      status = record_.runtime().RequestQueueFull();
     }
   }
   if (status.ok()) return;

@@ -106,12 +106,12 @@ void Health::LogChange(const Watched& watched, WatchedProbe& each) const {
   const bool failed = !each.last.ok();
   const bool known = each.probe.vital ? watched.logged_failure : each.logged_failure;
   if (failed && !known) {
-    log::Warn("dependency is away", {{"service", watched.service_name},
+    log::Warn("dependency is unavailable", {{"service", watched.service_name},
                                      {"probe", each.probe.name},
                                      {"vital", each.probe.vital},
                                      {"error", Message(each.last)}});
   } else if (!failed && each.logged_failure && !each.probe.vital) {
-    log::Info("dependency is back",
+    log::Info("dependency is available again",
               {{"service", watched.service_name}, {"probe", each.probe.name}});
   }
   each.logged_failure = failed;

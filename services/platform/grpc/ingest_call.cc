@@ -10,7 +10,7 @@ constexpr int kUnreadField = 1;
 
 Status MalformedMessage(size_t position) {
   return InvalidField("", "message " + std::to_string(position) +
-                              " of the stream (counted from 1) is no valid message of this method: "
+                              " of the stream (counted from 1) is not a valid message of this method: "
                               "its strings must be valid UTF-8; those before it were answered");
 }
 
@@ -60,7 +60,7 @@ void IngestCall::Begin() {
   if (status.ok()) {
     place_ = record_.runtime().ingest_streams().Add(shared_);
     if (place_ == nullptr) {
-      status = Overloaded("as many ingest streams are open as may", Runtime::kRetryAfter);
+      status = record_.runtime().IngestStreamsFull();
     }
   }
   Lock lock(shared_->mutex);

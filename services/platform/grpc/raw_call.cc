@@ -24,7 +24,7 @@ grpc::ByteBuffer ToByteBuffer(SharedBytes bytes) {
 Status RawCall::TryQuick(bool& answered) {
   WINNOW_RETURN_IF_ERROR(record_.Admit());
   if (!Parse()) {
-    return InvalidField("", "the request is no message of this method; send one of its proto");
+    return InvalidField("", "the request is not a valid message of this method: encode it with the proto of this release");
   }
   return CallRecord::CatchAll([&] {
     if (SharedBytes bytes = Quick(record_.call())) {
@@ -40,7 +40,7 @@ void RawCall::Begin() {
   if (const Status status = TryQuick(answered); answered || !status.ok()) {
     Finish(record_.End(status));
   } else if (!record_.runtime().pool(record_.lane()).TryPush(*this)) {
-    Finish(record_.End(Overloaded("as many calls wait for a thread as may", Runtime::kRetryAfter)));
+    Finish(record_.End(record_.runtime().RequestQueueFull()));
   }
 }
 

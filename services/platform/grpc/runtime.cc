@@ -66,6 +66,25 @@ MethodStats& Runtime::StatsOf(const Method& method) {
   return *stats_.emplace(key, std::move(stats)).first->second;
 }
 
+Status Runtime::RequestQueueFull() const {
+  return Overloaded("the request queue of this server is full (calls.queue_limit is " +
+                        std::to_string(options_.queue_limit) +
+                        " calls): retry after the delay in RetryInfo",
+                    kRetryAfter);
+}
+
+Status Runtime::WaitingCallsFull() const {
+  return Overloaded("this server has " + std::to_string(options_.max_waiting_calls) +
+                        " long polls and watches, its limit: retry after the delay in RetryInfo",
+                    kRetryAfter);
+}
+
+Status Runtime::IngestStreamsFull() const {
+  return Overloaded("this server has " + std::to_string(options_.max_ingest_streams) +
+                        " ingest streams, its limit: retry after the delay in RetryInfo",
+                    kRetryAfter);
+}
+
 bool Runtime::Drain(Deadline deadline) {
   outside_calls_.Refuse();
   waiting_calls_.EndAll();

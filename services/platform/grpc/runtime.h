@@ -60,7 +60,11 @@ class Runtime {
   // rest. Whether all ended before the deadline.
   bool Drain(Deadline deadline);
 
-  // What a refused caller is told to wait.
+  // RESOURCE_EXHAUSTED: a limit of this process is reached; RetryInfo has kRetryAfter.
+  Status RequestQueueFull() const;
+  Status WaitingCallsFull() const;
+  Status IngestStreamsFull() const;
+
   static constexpr std::chrono::milliseconds kRetryAfter{250};
 
  private:

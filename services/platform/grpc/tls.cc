@@ -25,7 +25,7 @@ StatusOr<std::string> ReadPem(const std::string& path, std::string_view field,
   }
   if (pem->find(marker) == std::string::npos) {
     return InvalidField(std::string(field),
-                        path + " holds no PEM block \"" + std::string(marker) + "...\"");
+                        path + " contains no PEM block \"" + std::string(marker) + "...\"");
   }
   return pem;
 }
@@ -60,7 +60,7 @@ Status CheckFit(const config::v1::Tls& tls, const Files& files) {
       PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
   if (!key) {
     return InvalidField("tls.key_file", tls.key_file() +
-                                            " holds no private key that can be read (one with a "
+                                            " contains no readable private key (one with a "
                                             "password cannot)");
   }
   if (X509_check_private_key(certificate.get(), key.get()) != 1) {

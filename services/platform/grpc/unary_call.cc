@@ -8,7 +8,7 @@ void UnaryCall::Begin() {
   } else if (record_.lane() == Lane::kInline) {
     HandleAndFinish();
   } else if (!record_.runtime().pool(record_.lane()).TryPush(*this)) {
-    Finish(record_.End(Overloaded("as many calls wait for a thread as may", Runtime::kRetryAfter)));
+    Finish(record_.End(record_.runtime().RequestQueueFull()));
   }
 }
 

@@ -37,7 +37,7 @@ class Teller final : public grpc::experimental::Interceptor {
           status.error_message().empty() && HasMethod(services_, call_.method())) {
         methods->ModifySendStatus(
             ToGrpcStatus(InvalidField("",
-                                      "the bytes are no message of this method's request type: "
+                                      "the bytes are not a message of this method's request type: "
                                       "texts must be UTF-8, fields of the types of this API"),
                          ""));
       }

@@ -37,7 +37,7 @@ Status Set(CURLU* url, const std::string& text) {
   if (HasControl(text)) return Bad("holds control characters");
   // Without an explicit scheme "host:80" would be guessed at; spaces and non-ASCII are real.
   const CURLUcode set = curl_url_set(url, CURLUPART_URL, text.c_str(), CURLU_URLENCODE);
-  if (set != CURLUE_OK) return Bad(std::string("is no URL: ") + curl_url_strerror(set));
+  if (set != CURLUE_OK) return Bad(std::string("is not a valid URL: ") + curl_url_strerror(set));
   return OkStatus();
 }
 

@@ -49,7 +49,7 @@ void ForeignKeys::Clear(const std::string& part) {
     const std::lock_guard lock(mutex_);
     if (stopped_.erase(part) == 0) return;
   }
-  log::Info("no Redis key of another program is in the way any more",
+  log::Info("no Redis key of another program is in the way any longer",
             {{"projection", projection_}, {"part", part}});
 }
 

@@ -23,7 +23,7 @@ Pool::Pool(PoolOptions options, Metrics& metrics)
       connects_(Connects(metrics, "ok")),
       failed_connects_(Connects(metrics, "failed")),
       backoff_(options_.first_backoff) {
-  gauges_.push_back(metrics.AddGauge("winnow_redis_up", "0 while Redis is away.", {},
+  gauges_.push_back(metrics.AddGauge("winnow_redis_up", "0 while Redis is unavailable.", {},
                                      [this] { return away() ? 0.0 : 1.0; }));
   maintainer_ = std::thread([this] { MaintainLoop(); });
 }
@@ -60,7 +60,7 @@ StatusOr<std::unique_ptr<Connection>> Pool::Acquire(Deadline deadline) {
   --waiters_;
   if (taken) return taken;
   if (stopping_) return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter);
-  if (away_) return Away("Redis is away");
+  if (away_) return Away("Redis is unavailable");
   if (open_ == 0) return DeadlineExceeded("no connection to Redis was made in time");
   return Overloaded("every connection to Redis is in use", kRetryAfter);
 }

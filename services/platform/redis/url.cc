@@ -17,7 +17,7 @@ constexpr size_t kMaxSocketPath = 107;  // sun_path
 
 Status Malformed() {
   return InvalidField("redis.url",
-                      "is no address of a Redis: write redis://HOST:PORT/DB or "
+                      "is not a Redis address: write redis://HOST:PORT/DB or "
                       "redis+unix:///PATH?db=DB, with special characters percent-encoded");
 }
 

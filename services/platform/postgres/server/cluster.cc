@@ -27,7 +27,7 @@ StatusOr<std::optional<int>> ClusterMajor(const std::string& data_dir) {
   int major = 0;
   if (file >> major && major > 0) return std::optional<int>(major);
   return FailedPrecondition(pg.string() +
-                            " is there but is no PostgreSQL cluster (no readable PG_VERSION): "
+                            " exists but is not a PostgreSQL cluster (no readable PG_VERSION): "
                             "move it away, or choose another --data-dir");
 }
 

@@ -171,7 +171,7 @@ Status Supervisor::Stop(StopMode mode, Deadline deadline) {
   std::lock_guard lock(mutex_);
   health_ = Down("was stopped");
   if (ended) return OkStatus();
-  return DeadlineExceeded("the private PostgreSQL did not end when told to and was killed");
+  return DeadlineExceeded("the private PostgreSQL did not stop when asked to and was killed");
 }
 
 Status Supervisor::health() const {
