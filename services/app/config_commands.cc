@@ -145,7 +145,8 @@ void AddCheckConfigCommand(CLI::App& app, Command& chosen) {
   auto print = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("check-config", "report every configuration error");
   command->footer(
-      "Checks the configuration that serve would use and starts nothing; files that it names are not opened.\n\n"
+      "Checks the configuration that serve would use and starts nothing; files that it names are "
+      "not opened.\n\n"
       "Examples:\n  winnow check-config --config /etc/winnow/config.json\n"
       "  winnow check-config --print    # every setting with its default\n\n"
       "--print writes the effective configuration to standard output, and to standard error where\n"

@@ -85,7 +85,8 @@ int RunTop(const HistoryOptions& options) {
 void PrintEstimate(const char* what, const dedup::v1::ErrorEstimate& estimate) {
   std::cout << "  " << what << ": ";
   if (estimate.reviewed_count() == 0) {
-    std::cout << "unknown, nobody looked at a sampled one of " << estimate.decision_count() << '\n';
+    std::cout << "unknown: no sampled decision was reviewed of " << estimate.decision_count()
+              << '\n';
     return;
   }
   std::cout << estimate.rate() * 100 << " % (" << estimate.rate_low() * 100 << " to "
@@ -96,10 +97,10 @@ void PrintEmbedder(const dedup::v1::ServerStats& server) {
   if (!server.has_embedder()) return;
   const auto& model = server.embedder();
   std::cout << "  meaning by " << Printable(model.model())
-            << (server.embedder_down() ? ", which is unavailable" : "") << ": random pairs have cosine "
-            << model.random_cosine() << ", pairs of one story " << model.match_cosine()
-            << " or more; " << WithCommas(server.embedding_miss_count()) << " texts asked for, "
-            << WithCommas(server.embedding_hit_count()) << " known, "
+            << (server.embedder_down() ? ", which is unavailable" : "")
+            << ": random pairs have cosine " << model.random_cosine() << ", pairs of one story "
+            << model.match_cosine() << " or more; " << WithCommas(server.embedding_miss_count())
+            << " texts asked for, " << WithCommas(server.embedding_hit_count()) << " known, "
             << WithCommas(server.embedder_fallback_count()) << " documents without\n";
 }
 

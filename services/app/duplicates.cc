@@ -95,7 +95,7 @@ Status PrintDuplicatesOf(DuplicateLister& lister, const std::string& id) {
   std::vector<std::string> ids;
   for (const auto& duplicate : listed.duplicates()) ids.push_back(duplicate.document_id());
   if (ids.empty()) {
-    std::cout << "  nobody repeated it\n";
+    std::cout << "  no other channel repeated it\n";
     return OkStatus();
   }
   WINNOW_ASSIGN_OR_RETURN(const auto titles, lister.Titles(ids));

@@ -170,13 +170,13 @@ void AddSettle(CLI::App& group, Command& chosen, const char* name, const char* w
 }  // namespace
 
 void AddEventsCommands(CLI::App& app, Command& chosen) {
-  CLI::App* group = app.add_subcommand("events", "dead letters: look, deliver again, throw away");
+  CLI::App* group = app.add_subcommand("events", "dead letters: list, replay, purge");
   group->require_subcommand(1);
   AddList(*group, chosen);
   AddSettle(*group, chosen, "replay", "deliver dead letters again",
             "  winnow events replay --all\n  winnow events replay --event DuplicateFound\n",
             RunReplay);
-  AddSettle(*group, chosen, "purge", "throw dead letters away, for good",
+  AddSettle(*group, chosen, "purge", "delete dead letters permanently",
             "  winnow events purge --queue winnow.dedup.ItemCollected.v1 --dry-run\n"
             "  winnow events purge --all\n",
             RunPurge);

@@ -236,7 +236,7 @@ void AddFeedImportRedis(CLI::App& feed, Command& chosen) {
   command->add_option("--category", options->categories,
                       "only this category; may be repeated (default: all that have a feed)");
   command->add_option("--state", options->state_file,
-                      "file that says how far it came: a run that was ended goes on there");
+                      "file that stores the progress, from which an interrupted run resumes");
   command->add_flag("--create-categories", options->create_categories,
                     "create the categories that have a feed");
   AddRemoteOptions(*command, options->remote);

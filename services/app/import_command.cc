@@ -104,7 +104,7 @@ int Conclude(const ImportOptions& options, const ImportRun& run, const Status& s
   }
   if (!status.ok()) {
     const int code = Fail(status);
-    if (!checkpoint_path.empty()) std::cerr << "The same command goes on from here.\n";
+    if (!checkpoint_path.empty()) std::cerr << "The same command resumes from here.\n";
     return code == kUsage ? kFailed : code;  // the server's refusal is not a wrong call
   }
   if (damaged) return kFailed;
@@ -155,7 +155,8 @@ void AddImportCommand(CLI::App& app, Command& chosen) {
                     "create the feed categories that items name");
   command->add_option("--checkpoint", options->checkpoint,
                       "where to note how far it came (default: in the user's state directory)");
-  command->add_flag("--restart", options->restart, "begin at the first line, whatever was noted");
+  command->add_flag("--restart", options->restart,
+                    "begin at the first line and ignore the stored progress");
   command
       ->add_option("--decision-timeout", options->decision_timeout_seconds,
                    "seconds without any decision after which to give up")

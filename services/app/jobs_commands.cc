@@ -175,7 +175,9 @@ void AddClaimVerb(CLI::App& group, Command& chosen) {
   options->owner = "winnow-cli";
   CLI::App* claim = AddJobsVerb(group, chosen, "claim", "take due jobs, as a worker does", options,
                                 [](const JobsOptions& o, const Interrupt&) { return RunClaim(o); });
-  claim->footer("The lease ends by itself; three claims that nobody answers bury a job.");
+  claim->footer(
+      "The lease ends by itself; a job is buried after three claims without a heartbeat or "
+      "result.");
   claim->add_option("--owner", options->owner, "name of the worker")->capture_default_str();
   claim->add_option("--count", options->count, "jobs (default: 1)")->check(CLI::Range(1, 100));
   claim->add_option("--wait", options->wait_seconds, "seconds to wait for the first")

@@ -92,7 +92,8 @@ Status JobsImport::RefuseOtherKeys(const std::string& prefix, const std::set<std
     tally_.read += count;
     Refuse(key,
            {"state", "kind " + settings_.kind +
-                         " has no such state: add it to the kind's policy and run it again"},
+                         " does not have this state: add it to the policy of the kind and run the "
+                         "import again"},
            count);
   }
   return OkStatus();

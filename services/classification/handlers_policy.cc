@@ -33,7 +33,7 @@ StatusOr<Policy> ReadNewest(Deadline deadline, Policies& policies, const std::st
 }  // namespace
 
 Status CheckWanted(const rpc::CallContext& call) {
-  if (call.cancelled()) return rpc::Cancelled("the caller went away");
+  if (call.cancelled()) return rpc::Cancelled("the client cancelled the call");
   if (call.TimeLeft().count() > 0) return OkStatus();
   return DeadlineExceeded("not done before the deadline: send less, or give it more time");
 }

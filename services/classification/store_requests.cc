@@ -27,7 +27,8 @@ StatusOr<std::optional<Numbers>> Recall(pg::Session& session, const RequestKey& 
   const pqxx::result rows = session.Execute(kRecall, key.ns, key.method, key.id);
   if (rows.empty()) return std::optional<Numbers>();
   if (static_cast<uint64_t>(rows[0][0].as<int64_t>()) != key.content) {
-    return InvalidField("request_id", "was already used by a call with other parameters: use a new request_id");
+    return InvalidField("request_id",
+                        "was already used by a call with other parameters: use a new request_id");
   }
   return std::optional<Numbers>(
       Numbers{rows[0][1].as<int64_t>(), rows[0][2].as<int64_t>(), rows[0][3].as<int64_t>()});

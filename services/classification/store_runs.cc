@@ -162,8 +162,9 @@ StatusOr<Run> Store::StartRun(Deadline deadline, const NewRun& run) {
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, run.request));
     if (done) return ReadMadeRun(session, (*done)[0]);
     if (session.Execute(kUnfinished, video.number)[0][0].as<int>() >= kMaxUnfinished) {
-      return Overloaded("the video's runs, of which 10 may be unfinished: cancel some, or wait",
-                        kRetryStart);
+      return Overloaded(
+          "the video has 10 unfinished runs, the limit: cancel some, or wait for them",
+          kRetryStart);
     }
     const int64_t id = session
                            .Execute(kInsertRun, video.number, run.classifier, run.model, run.policy,

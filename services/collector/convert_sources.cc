@@ -250,7 +250,9 @@ StatusOr<RunsHead> ReadWatchToken(const std::string& source_id, const std::strin
 }
 
 Status HistoryGone() {
-  return InvalidPageToken("it refers to a database history that no longer exists (a failover or restore): list again without a token");
+  return InvalidPageToken(
+      "it refers to a database history that no longer exists (a failover or restore): list again "
+      "without a token");
 }
 
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key) {

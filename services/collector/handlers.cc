@@ -27,7 +27,8 @@ std::string LowerCase(std::string text) {
 
 Status CheckId(const std::string& id, std::string field) {
   if (IsUuid(id)) return OkStatus();
-  return InvalidField(std::move(field), "is not a valid item ID: use the one BatchPutItems returned");
+  return InvalidField(std::move(field),
+                      "is not a valid item ID: use the one BatchPutItems returned");
 }
 
 v1::PutItemResult ToResult(StatusOr<PutItem> put, const std::string& request_id) {

@@ -66,7 +66,8 @@ StatusOr<v1::GetSourceResponse> SourceHandlers::GetSource(const rpc::CallContext
 StatusOr<v1::UpdateSourceResponse> SourceHandlers::UpdateSource(
     const rpc::CallContext& call, const v1::UpdateSourceRequest& request) {
   const std::string& id = request.source().id();
-  if (!IsSlug(id)) return InvalidField("source.id", "is not a valid source ID: use 1 to 64 of a-z, 0-9 and -");
+  if (!IsSlug(id))
+    return InvalidField("source.id", "is not a valid source ID: use 1 to 64 of a-z, 0-9 and -");
   const auto change = [&](Source& source) -> Status {
     if (!request.source().etag().empty() && request.source().etag() != EtagOf(source)) {
       return Aborted(Reason::kStaleEtag, "the source was changed since: read it again");

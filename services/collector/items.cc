@@ -96,7 +96,8 @@ void CheckWords(const std::vector<std::string>& words, size_t limit, std::string
 void CheckMediaUrl(const std::string& url, std::string_view path, std::string_view field,
                    Violations& violations) {
   if (!url.empty() && !IsHttpUrl(url)) {
-    violations.Add(Join(path, field), "is not an absolute http or https URL: correct it or leave it out");
+    violations.Add(Join(path, field),
+                   "is not an absolute http or https URL: correct it or leave it out");
   }
 }
 

@@ -117,7 +117,10 @@ StatusOr<Source> SourceStore::Create(Deadline deadline, const Source& source) {
     const pqxx::result created = session.Run(kInsert, parameters);
     if (!created.empty()) return ToSource(created[0]);
     const pqxx::result found = session.Execute(kGet, source.id);
-    if (found.empty()) return Overloaded("the number of sources", kFullRetry);
+    if (found.empty())
+      return Overloaded("this installation has " + std::to_string(kMaxSources) +
+                            " sources, the limit: delete some first",
+                        kFullRetry);
     Source stored = ToSource(found[0]);
     if (!IsSameSetting(source, stored)) return AlreadyExists("source", source.id);
     return stored;
@@ -195,7 +198,9 @@ StatusOr<int64_t> SourceStore::CreateFeeds(Deadline deadline, const Source& exam
   return writes_.Write(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
     const auto there = session.Execute(kCount)[0][0].as<int64_t>();
     if (there + static_cast<int64_t>(feeds.size()) > kMaxSources) {
-      return Overloaded("the number of sources", kFullRetry);
+      return Overloaded("this installation has " + std::to_string(kMaxSources) +
+                            " sources, the limit: delete some first",
+                        kFullRetry);
     }
     pg::BinaryArray ids(pg::BinaryArray::kText);
     pg::BinaryArray urls(pg::BinaryArray::kText);

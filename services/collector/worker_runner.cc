@@ -114,7 +114,7 @@ Runner::Report Runner::Execute(const Claim& claim) {
 const Credential* Runner::CredentialOf(Job& job) {
   const Credential* found = FindCredential(parts_.credentials, job.source.credential);
   if (found != nullptr && Serves(*found, job.source.kind)) return found;
-  job.Fail({Outcome::kAuth, Remedy::kLater, "no such credential is configured"});
+  job.Fail({Outcome::kAuth, Remedy::kLater, "the credential is not in the configuration"});
   return nullptr;
 }
 
@@ -192,7 +192,8 @@ bool Runner::AskVendor(Job& job, const Credential& credential, const http::Reque
     VendorAnswer answer = read(response->status, response->body);
     const auto wait = parts_.ledger.Settle(Soon(), credential, *response, answer.error);
     if (!wait.ok()) {
-      log::Warn("collector: the quota ledger was not updated", {{"error", wait.status().ToString()}});
+      log::Warn("collector: the quota ledger was not updated",
+                {{"error", wait.status().ToString()}});
       return job.Fail({Outcome::kUpstream, Remedy::kLater, "store"});
     }
     if (!answer.error) {

@@ -39,7 +39,8 @@ Status RunWatches::Add(const std::string& source_id, RunsHead reached, Subscribe
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return OkStatus();  // the binder ends it
-    if (count_ >= kMostWatchers) return Overloaded("this server has " + std::to_string(kMostWatchers) +
+    if (count_ >= kMostWatchers)
+      return Overloaded("this server has " + std::to_string(kMostWatchers) +
                             " WatchRuns calls, its limit: retry after the delay in RetryInfo",
                         kRetryAfter);
     ++count_;

@@ -89,7 +89,7 @@ std::string Measures(const PairFeatures& f, double probability) {
       "title similarity " + Number(f.title_jaccard) + ", edit similarity " +
       Number(f.edit_similarity) + ", leading words shared " + std::to_string(f.leading_words) +
       " of 2, their letters " + Number(f.leading_share) + ", letters shared elsewhere " +
-      Number(f.shared_elsewhere) + ", told by the other's lead " + Number(f.told_by_lead) +
+      Number(f.shared_elsewhere) + ", found in the other's lead " + Number(f.told_by_lead) +
       ", leads " + (f.lead_jaccard ? Number(*f.lead_jaccard) : "not compared") + ", meaning " +
       (f.semantic ? Number(*f.semantic) : "not compared");
   return text + ", probability of one story " + Number(probability);

@@ -49,7 +49,11 @@ StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
     const rpc::CallContext& call, const v1::PreviewPolicyRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const PreviewQuery query, FromProto(request));
   const std::unique_lock lock(preview_, std::try_to_lock);
-  if (!lock) return Overloaded("policy previews, of which one runs at a time", kRetryPreview);
+  if (!lock)
+    return Overloaded(
+        "another PreviewPolicy call is running, and one runs at a time: retry after the delay in "
+        "RetryInfo",
+        kRetryPreview);
   WINNOW_ASSIGN_OR_RETURN(PolicyVersion version,
                           store_.GetPolicy(call.deadline, query.ns, 0, parts_.initial_policy));
   const Policy before = version.rules;

@@ -63,7 +63,8 @@ StatusOr<index::Vector> ParseVector(const JsonValue& values) {
   numbers.reserve(values.items.size());
   for (const JsonValue& item : values.items) {
     double number = 0;
-    if (!ParseNumber(item, number)) return NoEmbedding("an embedding contains a value that is not a number");
+    if (!ParseNumber(item, number))
+      return NoEmbedding("an embedding contains a value that is not a number");
     numbers.push_back(static_cast<float>(number));
   }
   std::optional<index::Vector> vector = index::Quantize(numbers);
@@ -96,7 +97,8 @@ class HttpEmbedder final : public Embedder {
   StatusOr<std::vector<index::Vector>> Ask(std::span<const std::string> texts, Deadline deadline) {
     const auto now = steady_clock::now();
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - now);
-    if (left <= milliseconds(0)) return DeadlineExceeded("the deadline left no time for embeddings");
+    if (left <= milliseconds(0))
+      return DeadlineExceeded("the deadline left no time for embeddings");
     std::vector<std::string> cut;
     for (const std::string& text : texts) cut.push_back(EmbeddingText(text));
     http::JsonPost post;

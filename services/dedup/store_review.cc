@@ -83,7 +83,8 @@ StatusOr<bool> CameBefore(pg::Session& session, const OverrideRequest& request) 
   said.note = row[3].c_str();
   said.actor = row[4].c_str();
   if (row[0].c_str() == request.document_id && SaysTheSame(said, request)) return true;
-  return InvalidField("request_id", "was already used by a call with other parameters: use a new request_id");
+  return InvalidField("request_id",
+                      "was already used by a call with other parameters: use a new request_id");
 }
 
 }  // namespace

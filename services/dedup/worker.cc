@@ -83,7 +83,9 @@ void Worker::Submit(std::vector<Job> jobs) {
   for (Job& job : meaning_->Submit(std::move(jobs))) {
     Answer(parts_, job,
            is_stopping() ? rpc::ShuttingDown()
-                         : Overloaded("dedup's queue for embeddings", kRetryAfter));
+                         : Overloaded("this server's queue of documents to embed is full: retry "
+                                      "after the delay in RetryInfo",
+                                      kRetryAfter));
   }
 }
 
@@ -95,11 +97,12 @@ void Worker::Enqueue(std::vector<Job> jobs) {
       Lane* lane = stopping_ ? nullptr : LaneFor(job.document.ns);
       if (lane == nullptr || lane->urgent.size() + lane->bulk.size() >= kMostWaiting) {
         refused.emplace_back(std::move(job),
-                             stopping_ ? rpc::ShuttingDown()
-                                       : Overloaded("the namespace has " + std::to_string(kMostWaiting) +
-                                                        " documents waiting for a decision, its "
-                                                        "limit: retry after the delay in RetryInfo",
-                                                    kRetryAfter));
+                             stopping_
+                                 ? rpc::ShuttingDown()
+                                 : Overloaded("the namespace has " + std::to_string(kMostWaiting) +
+                                                  " documents waiting for a decision, its "
+                                                  "limit: retry after the delay in RetryInfo",
+                                              kRetryAfter));
         continue;
       }
       (job.is_urgent ? lane->urgent : lane->bulk).push_back(std::move(job));

@@ -116,8 +116,8 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
     }
     need = FollowLog(log.session(), {log.head(), log.epoch()}, *policy);
     if (need != Need::kNothing) {
-      return Unavailable(Reason::kStoreUnavailable, "the window of the namespace is being changed: retry",
-                         kLockTime);
+      return Unavailable(Reason::kStoreUnavailable,
+                         "the window of the namespace is being changed: retry", kLockTime);
     }
     batch.emplace(ns_, jobs, *window_, parts_);
     return batch->Run(log);
@@ -171,7 +171,8 @@ StatusOr<std::vector<Decision>> NamespaceDecider::CheckOnce(pg::Session& session
   WINNOW_ASSIGN_OR_RETURN(const pg::Head head, pg::ReadHead(session, StreamOf(ns_)));
   need = FollowLog(session, head, ReadPolicy(session, ns_).value_or(parts_.initial_policy));
   if (need != Need::kNothing) {
-    return Unavailable(Reason::kStoreUnavailable, "the window of the namespace is being changed: retry", kLockTime);
+    return Unavailable(Reason::kStoreUnavailable,
+                       "the window of the namespace is being changed: retry", kLockTime);
   }
   std::set<std::string> ids;
   for (const Job* job : jobs) ids.insert(job->document.id);

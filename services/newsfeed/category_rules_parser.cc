@@ -16,8 +16,8 @@ class RulesReader {
   StatusOr<CategoryRules> Read() {
     const bool read = json_.ReadObject([this](std::string_view name) { return Member(name); });
     if (!read || json_.Peek() != JsonReader::Kind::kEnd) {
-      violations_.Add(
-          "", "is not valid JSON at byte " + std::to_string(json_.position()) + ": " + json_.error());
+      violations_.Add("", "is not valid JSON at byte " + std::to_string(json_.position()) + ": " +
+                              json_.error());
     }
     if (rules_.categories_.empty()) violations_.Add("categories", "must name at least one");
     WINNOW_RETURN_IF_ERROR(violations_.ToStatus());

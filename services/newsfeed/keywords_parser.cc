@@ -95,8 +95,9 @@ class Parser {
   StatusOr<Alternatives> Parse() {
     Alternatives all = Any(false, 0);
     if (error_.empty() && token_.kind != Kind::kEnd) {
-      Fail(token_.kind == Kind::kBroken ? "has a quote that does not end"
-                                        : "goes on where AND, OR or its end belongs");
+      Fail(token_.kind == Kind::kBroken
+               ? "has a quote that does not end"
+               : "continues where AND, OR or the end of the expression is expected");
     }
     if (!error_.empty()) return InvalidField("", error_);
     if (all.empty()) return InvalidField("", "contradicts itself: no article can pass");

@@ -15,7 +15,7 @@ Counter& Pages(Metrics& metrics, const char* tier) {
 
 Counter& Degraded(Metrics& metrics, const char* reason) {
   return metrics.GetCounter("winnow_newsfeed_degraded_pages_total",
-                            "Pages of feeds answered while the store was away.",
+                            "Feed pages served while the store was unavailable.",
                             {{"reason", reason}});
 }
 

@@ -63,9 +63,10 @@ MemoryKeeper::MemoryKeeper(pg::Pool& reads, Store& store, FeedMemory& memory, Wa
           [this](pg::Session& session) { return Reload(session); }) {
   gauges_.push_back(metrics.AddGauge("winnow_newsfeed_memory_feeds", "Feeds in memory.", {},
                                      [this] { return static_cast<double>(memory_.feeds()); }));
-  gauges_.push_back(metrics.AddGauge("winnow_newsfeed_memory_up",
-                                     "Whether memory follows the log: 0 while the store is unavailable.",
-                                     {}, [this] { return healthy() ? 1.0 : 0.0; }));
+  gauges_.push_back(
+      metrics.AddGauge("winnow_newsfeed_memory_up",
+                       "Whether memory follows the log: 0 while the store is unavailable.", {},
+                       [this] { return healthy() ? 1.0 : 0.0; }));
   gauges_.push_back(metrics.AddGauge("winnow_newsfeed_memory_entries",
                                      "Entries of the feeds in memory.", {},
                                      [this] { return static_cast<double>(memory_.articles()); }));

@@ -124,7 +124,9 @@ std::string ResumeToken(const WatchQuery& query) {
 }
 
 Status HistoryGone() {
-  return InvalidPageToken("it refers to a database history that no longer exists (a failover or restore): list again without a token");
+  return InvalidPageToken(
+      "it refers to a database history that no longer exists (a failover or restore): list again "
+      "without a token");
 }
 
 StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request) {

@@ -120,7 +120,7 @@ void Handlers::ClaimJobs(const rpc::CallContext& call, const v1::ClaimJobsReques
   TellStale(query.kind, result->stale);
   if (!result->jobs.empty() && call.cancelled()) {
     claims_.GiveBack(query.kind, result->jobs);
-    return done(rpc::Cancelled("the caller went away"));
+    return done(rpc::Cancelled("the client cancelled the call"));
   }
   const Deadline until = std::min(begin + wait, call.deadline - kAnswerTime);
   if (!result->jobs.empty() || until <= std::chrono::steady_clock::now()) {
@@ -186,7 +186,8 @@ StatusOr<v1::ListJobsResponse> Handlers::ListJobs(const rpc::CallContext& call,
   CheckKind(request.kind(), violations);
   query.kind = request.kind();
   query.state = request.state();
-  if (!query.state.empty() && !IsSlug(query.state)) violations.Add("state", "is not a valid state name: use 1 to 64 of a-z, 0-9 and -");
+  if (!query.state.empty() && !IsSlug(query.state))
+    violations.Add("state", "is not a valid state name: use 1 to 64 of a-z, 0-9 and -");
   if (request.phase() != v1::JOB_PHASE_UNSPECIFIED) {
     if (!v1::JobPhase_IsValid(request.phase())) violations.Add("phase", "is not a JobPhase");
     query.phase = static_cast<Phase>(request.phase());

@@ -138,7 +138,8 @@ class Step {
     if (job_.phase == Phase::kLeased) return Forbidden(job_, "bury it first, then requeue it");
     if (job_.phase == Phase::kCompleted) return Forbidden(job_, "there is nothing left to do");
     if (!HasState(policy_, job_.state)) {
-      return Forbidden(job_, "its kind no longer has the state " + job_.state + ": add it to the policy again");
+      return Forbidden(
+          job_, "its kind no longer has the state " + job_.state + ": add it to the policy again");
     }
     Say(Add(Change::kRequeued), requeue);
     GoodPoll();

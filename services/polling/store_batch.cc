@@ -15,13 +15,13 @@ namespace {
 //   5 waiting again               6 buried at its deadline
 // History of the rows of `moved`, which carries fate, why (a StaleReason) and who had it before;
 // a cancelled one is first taken from its worker. Operators and commands of the worker itself are
-// told by WriteOutcome.
-#define WINNOW_TOLD                                                                             \
-  "told AS (INSERT INTO polling.job_events (kind, id, event_time, change, reason, from_state, " \
-  "  to_state, phase, token, owner) "                                                           \
-  "  SELECT $1, m.id, m.now, e.change, CASE m.fate WHEN 3 THEN 5 ELSE m.why * e.has_why END, "  \
-  "  m.state, m.state, m.phase, m.old_token, m.old_owner FROM moved m "                         \
-  "  JOIN (VALUES (2, 4, 1), (3, 5, 1), (4, 4, 1), (4, 9, 0), (5, 4, 1), (6, 5, 1)) "           \
+// reported by WriteOutcome.
+#define WINNOW_TOLD                                                                               \
+  "logged AS (INSERT INTO polling.job_events (kind, id, event_time, change, reason, from_state, " \
+  "  to_state, phase, token, owner) "                                                             \
+  "  SELECT $1, m.id, m.now, e.change, CASE m.fate WHEN 3 THEN 5 ELSE m.why * e.has_why END, "    \
+  "  m.state, m.state, m.phase, m.old_token, m.old_owner FROM moved m "                           \
+  "  JOIN (VALUES (2, 4, 1), (3, 5, 1), (4, 4, 1), (4, 9, 0), (5, 4, 1), (6, 5, 1)) "             \
   "    AS e(fate, change, has_why) ON e.fate = m.fate ORDER BY m.place, e.change) "
 
 constexpr pg::Statement kClaim{

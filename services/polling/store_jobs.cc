@@ -52,7 +52,7 @@ constexpr pg::Statement kInsertJobs{
     "  SELECT $5, u.id, u.state, 1, u.payload, $6::timestamptz, $6::timestamptz, "
     "  $6::timestamptz + u.delay * interval '1 microsecond', $7::timestamptz, $7::timestamptz "
     "  FROM u ORDER BY u.id ON CONFLICT (kind, id) DO NOTHING RETURNING id, state), "
-    "told AS (INSERT INTO polling.job_events (kind, id, event_time, change, to_state, phase, "
+    "logged AS (INSERT INTO polling.job_events (kind, id, event_time, change, to_state, phase, "
     "  token, request) SELECT $5, m.id, $6::timestamptz, 1, m.state, 1, 0, $8 FROM made m) "
     "SELECT id FROM made"};
 constexpr pg::Statement kReadPayloads{

@@ -20,7 +20,8 @@ constexpr pg::Statement kKick{
     "  losses = 0, reason = 0, cancel_requested = FALSE, owner = '' "
     "  FROM due d CROSS JOIN k WHERE j.kind = $1 AND j.id = d.id "
     "  RETURNING j.id, j.state, j.token, d.ready_time AS place, k.now), "
-    "told AS (INSERT INTO polling.job_events (kind, id, event_time, change, from_state, to_state, "
+    "logged AS (INSERT INTO polling.job_events (kind, id, event_time, change, from_state, "
+    "to_state, "
     "  phase, token, note, actor) "
     "  SELECT $1, m.id, m.now, 10, m.state, m.state, 1, m.token, $4::text, $5::text "
     "  FROM moved m ORDER BY m.place, m.id) "
@@ -41,7 +42,7 @@ constexpr pg::Statement kPurge{
     "  ORDER BY x.ready_time, x.id LIMIT $4 FOR UPDATE SKIP LOCKED), "
     "gone AS (DELETE FROM polling.jobs j USING due d WHERE j.kind = $1 AND j.id = d.id "
     "  RETURNING j.id), "
-    "told AS (DELETE FROM polling.job_events e USING gone g WHERE e.kind = $1 AND e.id = g.id) "
+    "logged AS (DELETE FROM polling.job_events e USING gone g WHERE e.kind = $1 AND e.id = g.id) "
     "SELECT id FROM gone ORDER BY id"};
 
 // $2: how many. Phases that PurgeJobs takes by default.
@@ -55,7 +56,7 @@ constexpr pg::Statement kExpire{
     "    ORDER BY y.ready_time, y.id LIMIT $2 FOR UPDATE SKIP LOCKED) x WHERE k.kind = $1), "
     "gone AS (DELETE FROM polling.jobs j USING due d WHERE j.kind = $1 AND j.id = d.id "
     "  RETURNING j.id), "
-    "told AS (DELETE FROM polling.job_events e USING gone g WHERE e.kind = $1 AND e.id = g.id) "
+    "logged AS (DELETE FROM polling.job_events e USING gone g WHERE e.kind = $1 AND e.id = g.id) "
     "SELECT count(*) FROM gone"};
 
 // One call of a request id at a time: it waits for the other's end, and then sees what that did.

@@ -44,9 +44,11 @@ void ClaimQueue::Stop() {
 void ClaimQueue::Add(Waiter waiter) {
   std::unique_lock lock(mutex_);
   Status refused;
-  if (count_ >= kMostWaiters) refused = Overloaded("this server has " + std::to_string(kMostWaiters) +
-                             " waiting ClaimJobs calls, its limit: retry after the delay in RetryInfo",
-                         kRetryAfter);
+  if (count_ >= kMostWaiters)
+    refused =
+        Overloaded("this server has " + std::to_string(kMostWaiters) +
+                       " waiting ClaimJobs calls, its limit: retry after the delay in RetryInfo",
+                   kRetryAfter);
   if (stopping_) refused = rpc::ShuttingDown();
   if (!refused.ok()) {
     lock.unlock();
@@ -107,7 +109,7 @@ void ClaimQueue::ServeAll(std::list<Waiter>& waiting) {
   std::set<std::string> empty;  // kinds that had nothing this time
   for (auto at = waiting.begin(); at != waiting.end();) {
     if (at->cancelled()) {
-      at->done(rpc::Cancelled("the caller went away"));
+      at->done(rpc::Cancelled("the client cancelled the call"));
       at = waiting.erase(at);
       continue;
     }
@@ -120,7 +122,7 @@ void ClaimQueue::ServeAll(std::list<Waiter>& waiting) {
     }
     if (result.ok() && !result->jobs.empty() && at->cancelled()) {
       GiveBack(at->query.kind, result->jobs);
-      result = rpc::Cancelled("the caller went away");
+      result = rpc::Cancelled("the client cancelled the call");
     }
     if (result.ok() && result->jobs.empty() && !is_last) {
       ++at;

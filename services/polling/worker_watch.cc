@@ -49,7 +49,10 @@ Status JobWatch::Add(WatchQuery query, Subscriber subscriber) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return rpc::ShuttingDown();
-    if (count_ >= kMostWatchers) return Overloaded("watches of jobs", kRetryAfter);
+    if (count_ >= kMostWatchers)
+      return Overloaded("this server has " + std::to_string(kMostWatchers) +
+                            " WatchJobs calls, its limit: retry after the delay in RetryInfo",
+                        kRetryAfter);
     ++count_;
     woken_ = true;
     new_.push_back({std::move(query), std::move(subscriber)});

@@ -54,7 +54,7 @@ def test_a_dead_letter_is_listed_without_what_it_carries(
     assert (listed.code, listed.err) == (0, "")
     assert id in listed.out
     assert QUEUE in listed.out
-    assert "the payload is no winnow.events.v1.ItemCollected" in listed.out
+    assert "the payload is not a winnow.events.v1.ItemCollected" in listed.out
     assert "secret" not in listed.out
     (letter,) = server.run("events", "list", "--json").json()["dead_letters"]
     assert (letter["id"], letter["queue"], letter["event"]) == (id, QUEUE, COLLECTED)

@@ -171,6 +171,12 @@ class Text(unittest.TestCase):
         self.assertEqual(set(), rules_hit("services/dedup/a.h", "// Why.\n#pragma once\n"))
         self.assertEqual({"file-name"}, rules_hit("services/dedup/Store.cc", "int a;\n"))
 
+    def test_messages_are_plain_english(self) -> None:
+        for bad in ("as many calls wait as may", "is no item id", "nobody is told", "Redis is away"):
+            self.assertEqual({"message"}, rules_hit(STORE, f'P("{bad}");\n'), bad)
+        for good in ('P("is no longer leased");', "P(a);  // is no item id", 'P("is not an id");'):
+            self.assertEqual(set(), rules_hit(STORE, f"{good}\n"), good)
+
     def test_sleeping_is_banned_outside_the_polling_helper(self) -> None:
         for call in ("std::this_thread::sleep_for(1s);", "usleep(5);", "sleep(5);"):
             self.assertEqual(

@@ -20,6 +20,13 @@ FORBIDDEN = (
     (r"\b(debian|pypi|pythonhosted|npmjs|golang)\.org\b|\brepo1?\.maven\b", "a host"),
 )
 
+# Idioms that readers have to decode, in texts that callers and operators see.
+UNCLEAR_IN_MESSAGES = re.compile(
+    r"\b(tells?|told|mend\w*|(?<!there )(is|are) no (?!longer\b)[a-z]\w*|as may"
+    r"|said aloud|who waits|(went|is|was) away|goes? on trying|is back)\b"
+)
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+
 
 class Call(NamedTuple):
     pattern: str
@@ -139,6 +146,18 @@ def check_words(source: Source) -> Iterator[Finding]:
             yield Finding(source.path, line, "words", f"'{match.group()}': {message}")
 
 
+def check_messages(source: Source) -> Iterator[Finding]:
+    """Strings of the server and the command line; SQL has no such words either."""
+    if not (source.is_cpp and in_services(source.path)):
+        return
+    text = without_comments(source.text)
+    for string in STRING.finditer(text):
+        for match in UNCLEAR_IN_MESSAGES.finditer(string.group()):
+            line = line_of(text, string.start())
+            message = f"'{match.group()}': say it in plain technical English"
+            yield Finding(source.path, line, "message", message)
+
+
 def matches(source: Source, code: str, calls: tuple[Call, ...]) -> Iterator[Finding]:
     for call in calls:
         if not call.applies(source.path):
@@ -182,7 +201,7 @@ def check_sql(source: Source) -> Iterator[Finding]:
         yield Finding(source.path, line, "sql", "name the columns: a migration may add one")
 
 
-CHECKS = (check_lines, check_file, check_words, check_calls, check_sql)
+CHECKS = (check_lines, check_file, check_words, check_messages, check_calls, check_sql)
 
 
 def check(source: Source) -> Iterator[Finding]:

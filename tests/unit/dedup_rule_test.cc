@@ -146,7 +146,7 @@ TEST(DecisionRule, WhatTheOtherLeadTellsCountsForOneStory) {
   EXPECT_LT(told.told_by_lead, 1);
   EXPECT_GT(ProbabilityOfOneStory(told, Calibrated()), ProbabilityOfOneStory(silent, Calibrated()));
   EXPECT_EQ(Measure(earlier, earlier, Micros(0), "무엇").told_by_lead, 1) << "nothing is left";
-  EXPECT_NE(Rule(told, Calibrated()).explanation.find("told by the other's lead"),
+  EXPECT_NE(Rule(told, Calibrated()).explanation.find("found in the other's lead"),
             std::string::npos);
 }
 

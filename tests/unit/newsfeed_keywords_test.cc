@@ -76,7 +76,7 @@ TEST(KeywordExpressions, SayWhatIsWrongWithThem) {
   ExpectRefused("", "lacks a keyword");
   ExpectRefused("a AND", "lacks a keyword");
   ExpectRefused("OR b", "lacks a keyword");
-  ExpectRefused("a b", "goes on where AND, OR or its end belongs");
+  ExpectRefused("a b", "continues where AND, OR or the end of the expression is expected");
   ExpectRefused("a)", "goes on where");
   ExpectRefused("(a", "parenthesis");
   ExpectRefused("\"a", "quote");

@@ -277,8 +277,9 @@ TEST(CheckConfig, TheLogLevelIsKnown) {
 TEST(ConfigCheck, KnowsAnAddressOfRedis) {
   EXPECT_THAT(CheckLines(R"({"redis": {"url": "redis://cache:6379/1"}})"), IsEmpty());
   EXPECT_THAT(CheckLines(R"({"redis": {"url": "redis+unix:///run/r.sock?db=1"}})"), IsEmpty());
-  EXPECT_THAT(CheckLines(R"({"redis": {"url": "memcached://x", "connections": 101}})"),
-              ElementsAre(HasSubstr("redis.connections"), HasSubstr("redis.url: is no address")));
+  EXPECT_THAT(
+      CheckLines(R"({"redis": {"url": "memcached://x", "connections": 101}})"),
+      ElementsAre(HasSubstr("redis.connections"), HasSubstr("redis.url: is not a Redis address")));
   EXPECT_THAT(CheckLines(R"({"redis": {"url": "redis://:secret@cache"}})"),
               ElementsAre(HasSubstr("redis.password_file")));
   EXPECT_THAT(CheckLines(R"({"redis": {"passwordFile": "/x"}})"),

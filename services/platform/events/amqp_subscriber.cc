@@ -203,7 +203,7 @@ void AmqpSubscriber::Accept(std::vector<AmqpConnection::Message> messages) {
       deliveries.push_back(std::move(delivery));
     } else {
       queue_.CountDead();
-      const std::string reason = "the payload is no " + event_ + " that this version can read";
+      const std::string reason = "the payload is not a " + event_ + " that this version can read";
       log::Warn("event is a dead letter",
                 {{"queue", queue_name_}, {"event_id", message.message_id}, {"reason", reason}});
       unreadable.push_back({message.tag, DeadLetter{queue_.consumer().service, reason, 0}});

@@ -105,7 +105,7 @@ DeadLetterHandlers::DeadLetterHandlers(DeadLetters& dead_letters, Metrics& metri
       replayed_(metrics.GetCounter("winnow_dead_letters_replayed_total",
                                    "Dead letters that were delivered again by hand.")),
       purged_(metrics.GetCounter("winnow_dead_letters_purged_total",
-                                 "Dead letters that were thrown away by hand.")) {}
+                                 "Dead letters that operators purged.")) {}
 
 StatusOr<v1::ListDeadLettersResponse> DeadLetterHandlers::ListDeadLetters(
     const rpc::CallContext& call, const v1::ListDeadLettersRequest& request) {

@@ -119,7 +119,7 @@ void InProcessTransport::State::Take(Relay& relay, std::vector<OutboxRow> rows) 
 std::vector<DeadLetter> InProcessTransport::State::Bury(const OutboxRow& row,
                                                         const Queues& consumers) {
   const bool known = IsKnownEvent(row.event);
-  const std::string reason = known ? "the payload is no " + row.event
+  const std::string reason = known ? "the payload is not a " + row.event
                                    : "this version does not know the event " + row.event;
   log::Warn("event is a dead letter", {{"outbox_id", row.id}, {"reason", reason}});
   std::vector<DeadLetter> dead;

@@ -129,7 +129,7 @@ Status CallRecord::Authenticate() {
 Status CallRecord::CheckStart() const { return CheckStart(steady_clock::now()); }
 
 Status CallRecord::CheckStart(Deadline now) const {
-  if (cancelled()) return Cancelled("the caller went away before the call began");
+  if (cancelled()) return Cancelled("the client cancelled before the call began");
   if (call_.deadline - now < kMinTimeLeft) {
     return DeadlineExceeded("under 20 ms were left when the call could begin; give it more time");
   }

@@ -92,7 +92,7 @@ void DeferredCall::ArmDeadline() {
 
 void DeferredCall::OnCancel() {
   record_.Cancel();
-  end_->EndWith(Cancelled("the caller went away"));
+  end_->EndWith(Cancelled("the client cancelled the call"));
 }
 
 }  // namespace winnow::rpc

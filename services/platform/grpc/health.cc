@@ -107,9 +107,9 @@ void Health::LogChange(const Watched& watched, WatchedProbe& each) const {
   const bool known = each.probe.vital ? watched.logged_failure : each.logged_failure;
   if (failed && !known) {
     log::Warn("dependency is unavailable", {{"service", watched.service_name},
-                                     {"probe", each.probe.name},
-                                     {"vital", each.probe.vital},
-                                     {"error", Message(each.last)}});
+                                            {"probe", each.probe.name},
+                                            {"vital", each.probe.vital},
+                                            {"error", Message(each.last)}});
   } else if (!failed && each.logged_failure && !each.probe.vital) {
     log::Info("dependency is available again",
               {{"service", watched.service_name}, {"probe", each.probe.name}});

@@ -9,9 +9,10 @@ namespace {
 constexpr int kUnreadField = 1;
 
 Status MalformedMessage(size_t position) {
-  return InvalidField("", "message " + std::to_string(position) +
-                              " of the stream (counted from 1) is not a valid message of this method: "
-                              "its strings must be valid UTF-8; those before it were answered");
+  return InvalidField("",
+                      "message " + std::to_string(position) +
+                          " of the stream (counted from 1) is not a valid message of this method: "
+                          "its strings must be valid UTF-8; those before it were answered");
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ void IngestCall::CancelByCaller() {
 void IngestCall::CallerIsGone() {
   record_.Cancel();
   broken_ = true;
-  Fail(Cancelled("the caller went away"));
+  Fail(Cancelled("the client cancelled the call"));
 }
 
 // Takes no more in, and answers what has come.
@@ -154,7 +155,8 @@ void IngestCall::Run() {
   waiting_bytes_ -= batch.bytes;
   const uint64_t number = first_begun_ + begun_batches_.size() - 1;
   // A batch behind one that failed in the meantime would never be answered.
-  StatusOr<std::function<Status()>> answers = failure_.value_or(Cancelled("the caller went away"));
+  StatusOr<std::function<Status()>> answers =
+      failure_.value_or(Cancelled("the client cancelled the call"));
   const bool is_wanted = !failure_;
   lock.unlock();
   const Status status = CallRecord::CatchAll([&] {

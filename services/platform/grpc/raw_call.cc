@@ -24,7 +24,9 @@ grpc::ByteBuffer ToByteBuffer(SharedBytes bytes) {
 Status RawCall::TryQuick(bool& answered) {
   WINNOW_RETURN_IF_ERROR(record_.Admit());
   if (!Parse()) {
-    return InvalidField("", "the request is not a valid message of this method: encode it with the proto of this release");
+    return InvalidField("",
+                        "the request is not a valid message of this method: encode it with the "
+                        "proto of this release");
   }
   return CallRecord::CatchAll([&] {
     if (SharedBytes bytes = Quick(record_.call())) {

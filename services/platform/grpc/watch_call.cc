@@ -65,7 +65,7 @@ void WatchState::Written(bool ok) {
     writing_ = false;
     if (!ok) {
       DropQueue();
-      if (!end_) end_ = Cancelled("the caller went away");
+      if (!end_) end_ = Cancelled("the client cancelled the call");
     }
     step = NextStep();
   }
@@ -140,7 +140,7 @@ void WatchCall::GiveReaderGrace() {
 
 void WatchCall::CancelByCaller() {
   record_.Cancel();
-  state()->Cancel(Cancelled("the caller went away"));
+  state()->Cancel(Cancelled("the client cancelled the call"));
 }
 
 }  // namespace winnow::rpc

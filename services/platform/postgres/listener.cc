@@ -60,7 +60,7 @@ void Listener::Loop() {
       return;
     } catch (const std::exception& e) {
       if (listening_) backoff_ms = kFirstBackoffMs;
-      log::Debug("not listening for NOTIFY: polling goes on", {{"why", e.what()}});
+      log::Debug("not listening for NOTIFY: falling back to polling", {{"why", e.what()}});
     }
     listening_ = false;
     if (!Wait(-1, backoff_ms)) return;

@@ -89,7 +89,8 @@ Status ReadDeclarations(const std::string& schema, std::string_view text, Migrat
     if (key == "oldest-compatible") {
       if (oldest) return Wrong(file, schema, "declares oldest-compatible twice");
       oldest = ParseVersion(value);
-      if (!oldest) return Wrong(file, schema, "declares an oldest-compatible that is not a version");
+      if (!oldest)
+        return Wrong(file, schema, "declares an oldest-compatible that is not a version");
     } else if (key == "transaction") {
       if (value != "none") return Wrong(file, schema, "declares a transaction other than none");
       in_transaction = false;

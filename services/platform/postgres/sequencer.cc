@@ -97,7 +97,7 @@ void Sequencer::State::Loop() {
     const StatusOr<int64_t> numbered = NumberSome(steady_clock::now() + kWriteLimit);
     if (!numbered.ok()) {
       if (!std::exchange(failing, true)) {
-        log::Warn("rows of a watch get no positions for now; trying goes on",
+        log::Warn("rows of a watch get no positions for now; retrying",
                   {{"table", sequence.table}, {"why", Message(numbered.status())}});
       }
       if (!Wait(std::exchange(backoff, std::min(backoff * 2, kLongestBackoff)), false)) return;

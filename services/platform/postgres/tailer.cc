@@ -69,7 +69,7 @@ void Tailer::State::Loop() {
   while (true) {
     const Status status = CatchUp();
     if (!status.ok() && healthy) {
-      log::Warn("a tailer cannot read its stream and goes on trying",
+      log::Warn("a tailer cannot read its stream; retrying",
                 {{"stream", WakePayload(options.stream)}, {"why", Message(status)}});
     }
     healthy = status.ok();

@@ -42,7 +42,8 @@ Client::Client(PoolOptions options, Metrics& metrics)
       ok_seconds_(Seconds(metrics, "ok")),
       failed_seconds_(Seconds(metrics, "failed")),
       refused_(metrics.GetCounter("winnow_redis_refused_total",
-                                  "Calls that were refused at once because Redis was away.")) {}
+                                  "Calls that failed immediately because Redis was unavailable.")) {
+}
 
 StatusOr<std::unique_ptr<Client>> Client::Make(const config::v1::Redis& settings,
                                                Metrics& metrics) {

@@ -70,7 +70,8 @@ Status ReplyReader::Feed(std::string_view bytes) {
 StatusOr<std::optional<Reply>> ReplyReader::Next() {
   void* made = nullptr;
   if (redisReaderGetReply(state_->reader, &made) != REDIS_OK) {
-    log::Warn("the server that answered is not Redis", {{"why", redisReaderGetError(state_->reader)}});
+    log::Warn("the server that answered is not Redis",
+              {{"why", redisReaderGetError(state_->reader)}});
     return Away("what answers at the address of Redis does not speak its protocol");
   }
   if (made == nullptr) return std::optional<Reply>();
