@@ -77,7 +77,7 @@ TEST(KeywordExpressions, SayWhatIsWrongWithThem) {
   ExpectRefused("a AND", "lacks a keyword");
   ExpectRefused("OR b", "lacks a keyword");
   ExpectRefused("a b", "continues where AND, OR or the end of the expression is expected");
-  ExpectRefused("a)", "goes on where");
+  ExpectRefused("a)", "continues where");
   ExpectRefused("(a", "parenthesis");
   ExpectRefused("\"a", "quote");
   ExpectRefused("a AND \"b", "quote");

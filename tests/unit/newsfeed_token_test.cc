@@ -70,11 +70,11 @@ TEST(PublishedCursors, AreSplitAtTheFirstUnderscore) {
 }
 
 TEST(PublishedCursors, ThatAreMalformedAreRefused) {
-  ExpectRefused("1737100800000", "is no cursor");
-  ExpectRefused("1737100800000_", "is no cursor");
-  ExpectRefused("17371x_a", "is no cursor");
-  ExpectRefused("-_a", "is no cursor");
-  ExpectRefused("99999999999999999999999_a", "is no cursor");
+  ExpectRefused("1737100800000", "is not a cursor");
+  ExpectRefused("1737100800000_", "is not a cursor");
+  ExpectRefused("17371x_a", "is not a cursor");
+  ExpectRefused("-_a", "is not a cursor");
+  ExpectRefused("99999999999999999999999_a", "is not a cursor");
   ExpectRefused("253402300800000_a", "years 1 to 9999");
   ExpectRefused("-62135596800001_a", "years 1 to 9999");
   ExpectRefused("1_a b", "no article id");

@@ -286,7 +286,7 @@ TEST_F(MachineTest, NothingComesBackIntoAStateThatIsNoMore) {
   policy_.states = {"summarizing"};
   const Status refused = Do(command::Requeue{"again"});
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(refused), testing::HasSubstr("no state processing"));
+  EXPECT_THAT(Message(refused), testing::HasSubstr("no longer has the state processing"));
   policy_.states = {"summarizing", "processing"};
   EXPECT_TRUE(Do(command::Requeue{"again"}).ok());
 }
