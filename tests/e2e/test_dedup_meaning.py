@@ -176,7 +176,7 @@ def test_a_model_that_dies_and_comes_back(client: winnow.Winnow, model: Model) -
     assert missed.recorded
     told = compare(client, STOP, "China shall end unfair trading now")
     assert list(told.degradations) == [dedup_pb2.DEGRADATION_EMBEDDER]
-    assert "away" in told.stages[-1].detail
+    assert "unavailable" in told.stages[-1].detail
     model.start()
 
     def is_back() -> bool:

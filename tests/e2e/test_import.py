@@ -247,7 +247,7 @@ def test_an_interrupted_import_goes_on_where_it_was(
     first.send_signal(signal.SIGINT)
     out, err = first.communicate(timeout=LIMIT_SECONDS)
     assert first.returncode == 130, err
-    assert "The same command goes on from here" in err
+    assert "The same command resumes from here" in err
     before = json.loads(out)
     assert_adds_up(before)
     assert (before["lines"], before["refused"]) == (151, 1)

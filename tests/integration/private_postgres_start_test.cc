@@ -89,7 +89,7 @@ TEST_F(PrivatePostgresTest, RefusesTheDataOfAnotherVersionAndPrintsHowToMoveIt) 
 TEST_F(PrivatePostgresTest, RefusesADirectoryThatIsNoCluster) {
   fs::create_directories(data_dir_ + "/pg");
   std::ofstream(data_dir_ + "/pg/letters.txt") << "mine";
-  EXPECT_THAT(StartError(Options()), HasSubstr("is no PostgreSQL cluster"));
+  EXPECT_THAT(StartError(Options()), HasSubstr("is not a PostgreSQL cluster"));
   EXPECT_EQ(ReadFile(data_dir_ + "/pg/letters.txt"), "mine");
 }
 
