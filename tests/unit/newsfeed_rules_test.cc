@@ -174,7 +174,8 @@ TEST(Rules, SayAllThatIsWrongWithThem) {
                                            "categories[0].threshold", "categories[2].id"));
   EXPECT_FALSE(CategoryRules::Parse("{}").ok());
   const auto broken = CategoryRules::Parse(R"({"version": 1, "categories": [{"id": )");
-  EXPECT_THAT(ViolationsOf(broken.status()).back().description, HasSubstr("not valid JSON at byte"));
+  EXPECT_THAT(ViolationsOf(broken.status()).back().description,
+              HasSubstr("not valid JSON at byte"));
   EXPECT_FALSE(CategoryRules::Parse(R"({"version": 2, "categories": []})").ok());
 }
 
