@@ -135,7 +135,7 @@ TEST_F(PollingRacesTest, NothingComesBackIntoAStateThatItsPolicyHasNoMore) {
   ASSERT_TRUE(only({"processing"}));
   const Status refused = Do("1", command::Requeue{}, "").status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(refused), HasSubstr("no state summarizing"));
+  EXPECT_THAT(Message(refused), HasSubstr("no longer has the state summarizing"));
   const auto kick = [&] { return store_.Kick(Soon(), "stt", StaleReason::kNone, 10, {})->count; };
   EXPECT_EQ(kick(), 0);
   EXPECT_EQ(Get("1").phase, Phase::kBuried);
