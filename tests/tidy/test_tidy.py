@@ -172,7 +172,12 @@ class Text(unittest.TestCase):
         self.assertEqual({"file-name"}, rules_hit("services/dedup/Store.cc", "int a;\n"))
 
     def test_messages_are_plain_english(self) -> None:
-        for bad in ("as many calls wait as may", "is no item id", "nobody is told", "Redis is away"):
+        for bad in (
+            "as many calls wait as may",
+            "is no item id",
+            "nobody is told",
+            "Redis is away",
+        ):
             self.assertEqual({"message"}, rules_hit(STORE, f'P("{bad}");\n'), bad)
         for good in ('P("is no longer leased");', "P(a);  // is no item id", 'P("is not an id");'):
             self.assertEqual(set(), rules_hit(STORE, f"{good}\n"), good)
