@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "services/platform/ascii.h"
 #include "services/platform/hash.h"
 #include "services/platform/text.h"
 #include "services/platform/utf8.h"
@@ -14,8 +15,6 @@ namespace {
 constexpr std::string_view kNoValue = "is not a JSON value: strings need double quotes";
 constexpr std::string_view kMissing = "a value is missing here";
 constexpr std::string_view kComment = "JSON has no comments: take this out";
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // The code unit of a "\\uXXXX" at the begin of `text`.
 std::optional<uint32_t> CodeUnit(std::string_view text) {
@@ -53,7 +52,7 @@ JsonReader::Kind JsonReader::Peek() {
   if (c == '"') return Kind::kString;
   if (c == 't' || c == 'f') return Kind::kBool;
   if (c == 'n') return Kind::kNull;
-  if (c == '-' || IsDigit(c)) return Kind::kNumber;
+  if (c == '-' || IsAsciiDigit(c)) return Kind::kNumber;
   if (c == '/') {
     Fail(kComment);
   } else if (c == ',' || c == '}' || c == ']') {
@@ -180,7 +179,7 @@ bool JsonReader::ReadString(std::string& value) {
 
 bool JsonReader::TakeDigits() {
   const size_t begin = position_;
-  while (IsDigit(Next())) ++position_;
+  while (IsAsciiDigit(Next())) ++position_;
   return position_ > begin;
 }
 
