@@ -14,6 +14,7 @@
 #include "services/app/remote.h"
 #include "services/app/remote_options.h"
 #include "services/app/text_reader.h"
+#include "services/platform/ascii.h"
 #include "services/platform/uuid.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"
 
@@ -80,7 +81,7 @@ StatusOr<std::string> ReadDump(const std::string& file, const Interrupt& interru
 
 // Statuses share one word with the API's: "filtered", "content_suggestion", "normal".
 StatusOr<CommentStatus> ToCommentStatus(std::string name) {
-  for (char& c : name) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+  for (char& c : name) c = ToUpperAscii(c);
   CommentStatus status = COMMENT_STATUS_UNSPECIFIED;
   if (CommentStatus_Parse("COMMENT_STATUS_" + name, &status)) return status;
   return InvalidField("status", "must be normal, filtered, content_suggestion or unclassified");

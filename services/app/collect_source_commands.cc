@@ -15,6 +15,7 @@
 #include "services/app/remote.h"
 #include "services/app/remote_options.h"
 #include "services/app/terminal.h"
+#include "services/platform/ascii.h"
 #include "winnow/collector/v1/collector_service.grpc.pb.h"
 
 namespace winnow::app {
@@ -52,8 +53,7 @@ StatusOr<Response> Call(const SourceOptions& options,
 // "ok" of RUN_OUTCOME_OK.
 std::string Lower(std::string name, size_t prefix) {
   name.erase(0, std::min(prefix, name.size()));
-  for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  return name;
+  return LowerAscii(name);
 }
 std::string Show(RunOutcome outcome) { return Lower(RunOutcome_Name(outcome), 12); }
 std::string Show(SourceState state) { return Lower(SourceState_Name(state), 13); }

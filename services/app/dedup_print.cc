@@ -1,10 +1,10 @@
 #include "services/app/dedup_print.h"
 
-#include <cctype>
 #include <iostream>
 
 #include "services/app/print.h"
 #include "services/app/terminal.h"
+#include "services/platform/ascii.h"
 
 namespace winnow::app {
 namespace {
@@ -22,8 +22,7 @@ void PrintVerdict(const dedup::v1::Decision& decision) {
 std::string StageName(dedup::v1::Stage stage) {
   std::string name = dedup::v1::Stage_Name(stage);
   name.erase(0, std::string("STAGE_").size());
-  for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
-  return name;
+  return LowerAscii(name);
 }
 
 const char* VerdictName(dedup::v1::Verdict verdict) {

@@ -9,6 +9,7 @@
 #include "services/app/print.h"
 #include "services/app/remote_options.h"
 #include "services/app/terminal.h"
+#include "services/platform/ascii.h"
 #include "services/platform/timestamp.h"
 
 namespace winnow::app {
@@ -19,8 +20,7 @@ namespace {
 
 std::string UpperCase(std::string text) {
   for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-    if (c == '-') c = '_';
+    c = c == '-' ? '_' : ToUpperAscii(c);
   }
   return text;
 }

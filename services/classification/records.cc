@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "services/platform/ascii.h"
+
 namespace winnow::classification {
 namespace {
 
-bool IsIdCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-';
-}
+bool IsIdCharacter(char c) { return IsAsciiAlnum(c) || c == '_' || c == '.' || c == '-'; }
 
 }  // namespace
 
@@ -47,7 +46,7 @@ bool IsCommentId(const std::string& id) { return IsVideoId(id) && id != "_metada
 
 bool IsReason(const std::string& reason) {
   return reason.size() <= 64 && std::all_of(reason.begin(), reason.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+           return IsAsciiLowerAlnum(c) || c == '_';
          });
 }
 

@@ -4,7 +4,7 @@
 #include "services/classification/service_llm.h"
 #include "services/classification/worker.h"
 #include "services/classification/worker_projection.h"
-#include "services/platform/grpc/binder.h"
+#include "services/platform/grpc/bind_methods.h"
 #include "services/platform/log.h"
 #include "services/platform/timestamp.h"
 #include "services/platform/uuid.h"
@@ -13,111 +13,43 @@
 namespace winnow::classification {
 namespace {
 
-using rpc::Lane;
-#define WINNOW_METHOD(Name, lane)                                       \
-  constexpr rpc::Method k##Name {                                       \
-    "winnow.classification.v1.ClassificationService/" #Name, Lane::lane \
-  }
-WINNOW_METHOD(GetRun, kRead);
-WINNOW_METHOD(ListRuns, kRead);
-WINNOW_METHOD(CompareRuns, kRead);
-WINNOW_METHOD(GetClassification, kRead);
-WINNOW_METHOD(BatchGetClassifications, kRead);
-WINNOW_METHOD(ListClassifications, kRead);
-WINNOW_METHOD(CountClassifications, kRead);
-WINNOW_METHOD(ListOverrideConflicts, kRead);
-WINNOW_METHOD(GetAppeal, kRead);
-WINNOW_METHOD(ListAppeals, kRead);
-WINNOW_METHOD(ClassifyTexts, kRead);
-WINNOW_METHOD(GetPolicy, kRead);
-WINNOW_METHOD(PreviewPolicy, kRead);
-WINNOW_METHOD(ListAuditEntries, kRead);
-WINNOW_METHOD(ImportComments, kWrite);
-WINNOW_METHOD(StartRun, kWrite);
-WINNOW_METHOD(ResumeRun, kWrite);
-WINNOW_METHOD(CancelRun, kWrite);
-WINNOW_METHOD(ActivateRun, kWrite);
-WINNOW_METHOD(RollbackRun, kWrite);
-WINNOW_METHOD(OverrideClassification, kWrite);
-WINNOW_METHOD(BulkOverrideClassifications, kWrite);
-WINNOW_METHOD(UndoOverride, kWrite);
-WINNOW_METHOD(CreateAppeal, kWrite);
-WINNOW_METHOD(ResolveAppeal, kWrite);
-WINNOW_METHOD(UpdatePolicy, kWrite);
-WINNOW_METHOD(DeleteVideo, kWrite);
-WINNOW_METHOD(IngestVerdicts, kWrite);
-WINNOW_METHOD(WatchRun, kRead);
-WINNOW_METHOD(WatchClassifications, kRead);
-WINNOW_METHOD(ExportClassifications, kRead);
-#undef WINNOW_METHOD
-
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
+#define WINNOW_SERVICE "winnow.classification.v1.ClassificationService"
 
 class Service final : public v1::ClassificationService::CallbackService {
  public:
   Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
 
-// The same for all: the handler of the same name.
-#define WINNOW_UNARY(Name)                                                                   \
-  ServerUnaryReactor* Name(CallbackServerContext* context, const v1::Name##Request* request, \
-                           v1::Name##Response* response) override {                          \
-    return binder_.Unary(context, request, response, k##Name,                                \
-                         [this](const rpc::CallContext& call, const v1::Name##Request& r) {  \
-                           return handlers_.Name(call, r);                                   \
-                         });                                                                 \
-  }
-  WINNOW_UNARY(ImportComments)
-  WINNOW_UNARY(StartRun)
-  WINNOW_UNARY(ResumeRun)
-  WINNOW_UNARY(CancelRun)
-  WINNOW_UNARY(ActivateRun)
-  WINNOW_UNARY(RollbackRun)
-  WINNOW_UNARY(OverrideClassification)
-  WINNOW_UNARY(BulkOverrideClassifications)
-  WINNOW_UNARY(UndoOverride)
-  WINNOW_UNARY(CreateAppeal)
-  WINNOW_UNARY(ResolveAppeal)
-  WINNOW_UNARY(UpdatePolicy)
-  WINNOW_UNARY(DeleteVideo)
-  WINNOW_UNARY(GetRun)
-  WINNOW_UNARY(ListRuns)
-  WINNOW_UNARY(CompareRuns)
-  WINNOW_UNARY(GetClassification)
-  WINNOW_UNARY(BatchGetClassifications)
-  WINNOW_UNARY(ListClassifications)
-  WINNOW_UNARY(CountClassifications)
-  WINNOW_UNARY(ListOverrideConflicts)
-  WINNOW_UNARY(GetAppeal)
-  WINNOW_UNARY(ListAppeals)
-  WINNOW_UNARY(ClassifyTexts)
-  WINNOW_UNARY(GetPolicy)
-  WINNOW_UNARY(PreviewPolicy)
-  WINNOW_UNARY(ListAuditEntries)
-#undef WINNOW_UNARY
-
-  grpc::ServerBidiReactor<v1::IngestVerdictsRequest, v1::IngestVerdictsResponse>* IngestVerdicts(
-      CallbackServerContext* context) override {
-    return binder_.Ingest<v1::IngestVerdictsRequest, v1::IngestVerdictsResponse>(
-        context, kIngestVerdicts, [this](const rpc::CallContext& call, auto requests) {
-          return handlers_.IngestVerdicts(call, requests);
-        });
-  }
-
-#define WINNOW_WATCH(Name)                                                                        \
-  grpc::ServerWriteReactor<v1::Name##Response>* Name(CallbackServerContext* context,              \
-                                                     const v1::Name##Request* request) override { \
-    return binder_.Watch<v1::Name##Request, v1::Name##Response>(                                  \
-        context, request, k##Name,                                                                \
-        [this](const rpc::CallContext& call, const v1::Name##Request& r,                          \
-               rpc::Subscriber<v1::Name##Response> subscriber) {                                  \
-          return handlers_.Name(call, r, std::move(subscriber));                                  \
-        });                                                                                       \
-  }
-  WINNOW_WATCH(WatchRun)
-  WINNOW_WATCH(WatchClassifications)
-  WINNOW_WATCH(ExportClassifications)
-#undef WINNOW_WATCH
+  WINNOW_UNARY(ImportComments, kWrite, handlers_)
+  WINNOW_UNARY(StartRun, kWrite, handlers_)
+  WINNOW_UNARY(ResumeRun, kWrite, handlers_)
+  WINNOW_UNARY(CancelRun, kWrite, handlers_)
+  WINNOW_UNARY(ActivateRun, kWrite, handlers_)
+  WINNOW_UNARY(RollbackRun, kWrite, handlers_)
+  WINNOW_UNARY(OverrideClassification, kWrite, handlers_)
+  WINNOW_UNARY(BulkOverrideClassifications, kWrite, handlers_)
+  WINNOW_UNARY(UndoOverride, kWrite, handlers_)
+  WINNOW_UNARY(CreateAppeal, kWrite, handlers_)
+  WINNOW_UNARY(ResolveAppeal, kWrite, handlers_)
+  WINNOW_UNARY(UpdatePolicy, kWrite, handlers_)
+  WINNOW_UNARY(DeleteVideo, kWrite, handlers_)
+  WINNOW_UNARY(GetRun, kRead, handlers_)
+  WINNOW_UNARY(ListRuns, kRead, handlers_)
+  WINNOW_UNARY(CompareRuns, kRead, handlers_)
+  WINNOW_UNARY(GetClassification, kRead, handlers_)
+  WINNOW_UNARY(BatchGetClassifications, kRead, handlers_)
+  WINNOW_UNARY(ListClassifications, kRead, handlers_)
+  WINNOW_UNARY(CountClassifications, kRead, handlers_)
+  WINNOW_UNARY(ListOverrideConflicts, kRead, handlers_)
+  WINNOW_UNARY(GetAppeal, kRead, handlers_)
+  WINNOW_UNARY(ListAppeals, kRead, handlers_)
+  WINNOW_UNARY(ClassifyTexts, kRead, handlers_)
+  WINNOW_UNARY(GetPolicy, kRead, handlers_)
+  WINNOW_UNARY(PreviewPolicy, kRead, handlers_)
+  WINNOW_UNARY(ListAuditEntries, kRead, handlers_)
+  WINNOW_INGEST(IngestVerdicts, kWrite, handlers_)
+  WINNOW_WATCH(WatchRun, kRead, handlers_)
+  WINNOW_WATCH(WatchClassifications, kRead, handlers_)
+  WINNOW_WATCH(ExportClassifications, kRead, handlers_)
 
  private:
   rpc::Binder binder_;

@@ -4,15 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "services/platform/ascii.h"
+
 namespace winnow::collector {
 namespace {
 
 constexpr size_t kLongest = 100;
 constexpr int kDay = 24 * 60;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-bool IsLetter(char c) { return Lower(c) >= 'a' && Lower(c) <= 'z'; }
 
 struct Zone {
   std::string_view name;
@@ -57,7 +55,7 @@ class Scanner {
   int Number(size_t least, size_t most) {
     size_t size = 0;
     int value = 0;
-    while (size < text_.size() && size < most && IsDigit(text_[size])) {
+    while (size < text_.size() && size < most && IsAsciiDigit(text_[size])) {
       value = value * 10 + (text_[size++] - '0');
     }
     if (size < least) return -1;
@@ -68,8 +66,8 @@ class Scanner {
   size_t last_size() const { return last_size_; }
   std::string Word() {
     std::string word;
-    while (!text_.empty() && IsLetter(text_.front())) {
-      word += Lower(text_.front());
+    while (!text_.empty() && IsAsciiLetter(text_.front())) {
+      word += ToLowerAscii(text_.front());
       text_.remove_prefix(1);
     }
     return word;
@@ -97,7 +95,7 @@ bool ReadClock(Scanner& in, Fields& fields) {
   if (fields.second < 0) return false;
   if (!in.TakeOneOf(".,")) return true;
   int64_t unit = 100'000;
-  while (IsDigit(in.front())) {
+  while (IsAsciiDigit(in.front())) {
     fields.micros += unit * in.Number(1, 1);
     unit /= 10;
   }
@@ -145,7 +143,7 @@ bool ReadIso(Scanner& in, Fields& fields) {
 
 // "Mon, 26 Sep 2016 11:01:35 +0900" and its like.
 bool ReadRfc822(Scanner& in, Fields& fields) {
-  if (IsLetter(in.front())) {
+  if (IsAsciiLetter(in.front())) {
     const std::string word = in.Word();  // the weekday, or an American's month
     fields.month = MonthOf(word);
     in.Take('.');
@@ -154,7 +152,7 @@ bool ReadRfc822(Scanner& in, Fields& fields) {
   fields.day = in.Number(1, 2);
   in.SkipSpace();
   in.Take('-');
-  if (IsLetter(in.front())) fields.month = MonthOf(in.Word());
+  if (IsAsciiLetter(in.front())) fields.month = MonthOf(in.Word());
   in.Take('.');
   in.SkipSpace();
   in.Take('-');

@@ -3,25 +3,13 @@
 #include <algorithm>
 
 #include "services/collector/dates.h"
+#include "services/platform/ascii.h"
 #include "services/platform/http/target.h"
 #include "services/platform/text.h"
 #include "services/platform/xml.h"
 
 namespace winnow::collector {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
 
 bool IsMedia(const XmlNode& node) {
   return node.prefix == "media" || node.ns.find("search.yahoo.com/mrss") != std::string::npos;
@@ -32,7 +20,7 @@ bool IsAtom(const XmlNode& node) { return node.ns.find("Atom") != std::string::n
 // Markup or character references in a text that says to be plain are one level of HTML too many:
 // most feeds have it, so titles and leads are read as HTML unless they are Atom's plain text.
 std::string Plain(const XmlNode& node) {
-  const std::string type = Lower(node.Attribute("type"));
+  const std::string type = LowerAscii(node.Attribute("type"));
   const bool plain = type == "text" && IsAtom(node);
   if (plain || (type.empty() && IsAtom(node))) return CollapseWhitespace(node.AllText());
   if (type == "xhtml") return CollapseWhitespace(node.AllText());
@@ -49,7 +37,7 @@ class EntryReader {
     for (const XmlNode& child : node_.children) ReadChild(child, item);
     item.snippet = LeadOf(lead_.empty() ? body_ : lead_, kMaxLead);
     item.url = origin_.empty() ? Absolute(link_) : Absolute(origin_);
-    const std::string guid(Trim(guid_));
+    const std::string guid(TrimAscii(guid_));
     if (item.url.empty() && guid_is_link_) item.url = Absolute(guid);
     item.channel = ChannelOf(item.url);
     if (item.channel.empty()) item.url.clear();
@@ -68,7 +56,7 @@ class EntryReader {
 
  private:
   void ReadChild(const XmlNode& child, Item& item) {
-    const std::string name = Lower(child.name);
+    const std::string name = LowerAscii(child.name);
     if (IsMedia(child) || name == "enclosure" || IsItunes(child)) {
       ReadMedia(child, name, item);
     } else if (name == "title") {
@@ -76,10 +64,10 @@ class EntryReader {
     } else if (name == "link") {
       ReadLink(child);
     } else if (name == "origlink") {
-      origin_ = Trim(child.text);
+      origin_ = TrimAscii(child.text);
     } else if (name == "guid" || (name == "id" && IsAtom(node_))) {
       guid_ = child.text;
-      guid_is_link_ = Lower(child.Attribute("isPermaLink")) != "false";
+      guid_is_link_ = LowerAscii(child.Attribute("isPermaLink")) != "false";
     } else if (name == "category" || name == "subject") {
       const std::string_view term = child.Attribute("term");
       categories_.push_back(term.empty() ? Plain(child) : UnescapeHtmlLayers(term));
@@ -94,41 +82,41 @@ class EntryReader {
     } else if (name == "encoded" || name == "content") {
       if (body_.empty()) body_ = Plain(child);
     } else if (name == "pubdate" || name == "published" || name == "date" || name == "issued") {
-      if (!published_) published_ = ParseDate(Trim(child.text));
+      if (!published_) published_ = ParseDate(TrimAscii(child.text));
     } else if (name == "updated" || name == "modified") {
-      if (!updated_) updated_ = ParseDate(Trim(child.text));
+      if (!updated_) updated_ = ParseDate(TrimAscii(child.text));
     }
   }
 
   void ReadLink(const XmlNode& child) {
     const std::string_view href = child.Attribute("href");
     if (href.empty()) {
-      if (!Trim(child.text).empty()) link_ = Trim(child.text);
+      if (!TrimAscii(child.text).empty()) link_ = TrimAscii(child.text);
       return;
     }
-    const std::string rel = Lower(child.Attribute("rel"));
-    if (link_.empty() && (rel.empty() || rel == "alternate")) link_ = Trim(href);
+    const std::string rel = LowerAscii(child.Attribute("rel"));
+    if (link_.empty() && (rel.empty() || rel == "alternate")) link_ = TrimAscii(href);
   }
 
   void ReadMedia(const XmlNode& child, const std::string& name, Item& item) {
     const std::string_view url =
         child.Attribute("url").empty() ? child.Attribute("href") : child.Attribute("url");
-    const std::string type = Lower(child.Attribute("type"));
-    const std::string medium = Lower(child.Attribute("medium"));
+    const std::string type = LowerAscii(child.Attribute("type"));
+    const std::string medium = LowerAscii(child.Attribute("medium"));
     const bool image =
         name == "thumbnail" || name == "image" || medium == "image" || type.starts_with("image/");
     const bool video = medium == "video" || type.starts_with("video/");
     if (image && item.image_url.empty()) item.image_url = Usable(url);
     if (video && item.video_url.empty()) item.video_url = Usable(url);
     for (const XmlNode& inner : child.children) {  // media:group
-      if (IsMedia(inner)) ReadMedia(inner, Lower(inner.name), item);
+      if (IsMedia(inner)) ReadMedia(inner, LowerAscii(inner.name), item);
     }
   }
 
   std::string Absolute(std::string_view link) const {
-    link = Trim(link);
+    link = TrimAscii(link);
     if (link.empty() || link.size() > 4 * kMaxUrl) return {};
-    const std::string lower = Lower(link.substr(0, 8));
+    const std::string lower = LowerAscii(link.substr(0, 8));
     if (lower.starts_with("http://") || lower.starts_with("https://")) return std::string(link);
     if (base_ == nullptr) return {};
     const StatusOr<http::Target> target = http::Resolve(*base_, std::string(link));
@@ -150,7 +138,7 @@ class EntryReader {
 };
 
 bool IsEntry(const XmlNode& node) {
-  const std::string name = Lower(node.name);
+  const std::string name = LowerAscii(node.name);
   return name == "item" || name == "entry";
 }
 
@@ -162,12 +150,12 @@ struct Layout {
 };
 
 std::optional<Layout> LayoutOf(const XmlNode& root) {
-  const std::string name = Lower(root.name);
+  const std::string name = LowerAscii(root.name);
   if (name == "feed" || name == "channel") return Layout{&root, {&root}};
   if (name != "rss" && name != "rdf") return std::nullopt;
   Layout layout{&root, {&root}};
   for (const XmlNode& child : root.children) {
-    if (Lower(child.name) != "channel") continue;
+    if (LowerAscii(child.name) != "channel") continue;
     if (layout.head == &root) layout.head = &child;
     layout.holders.push_back(&child);
   }
@@ -176,12 +164,11 @@ std::optional<Layout> LayoutOf(const XmlNode& root) {
 
 std::string LanguageOf(const XmlNode& root, const XmlNode& head) {
   const XmlNode* child = head.Child("language");
-  std::string tag(child != nullptr ? Trim(child->text) : root.Attribute("lang"));
+  std::string tag(child != nullptr ? TrimAscii(child->text) : root.Attribute("lang"));
   std::replace(tag.begin(), tag.end(), '_', '-');
   const bool usable =
-      !tag.empty() && tag.size() <= kMaxLanguage && std::all_of(tag.begin(), tag.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-      });
+      !tag.empty() && tag.size() <= kMaxLanguage &&
+      std::all_of(tag.begin(), tag.end(), [](char c) { return IsAsciiLetter(c) || c == '-'; });
   return usable ? tag : std::string();
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "services/collector/convert.h"
+#include "services/platform/ascii.h"
 #include "services/platform/grpc/rpc_status.h"
 #include "services/platform/uuid.h"
 
@@ -17,12 +18,6 @@ Status CheckBatchSize(int size, const std::string& field) {
   if (size >= 1 && static_cast<size_t>(size) <= kMaxBatch) return OkStatus();
   return InvalidField(field, "has " + std::to_string(size) + " entries: send 1 to " +
                                  std::to_string(kMaxBatch) + " a call");
-}
-
-std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
 }
 
 Status CheckId(const std::string& id, std::string field) {
@@ -107,7 +102,7 @@ StatusOr<std::vector<v1::IngestItemsResponse>> Handlers::IngestItems(
 StatusOr<v1::GetItemResponse> Handlers::GetItem(const rpc::CallContext& call,
                                                 const v1::GetItemRequest& request) {
   WINNOW_RETURN_IF_ERROR(CheckId(request.id(), "id"));
-  WINNOW_ASSIGN_OR_RETURN(auto found, store_.Get(call.deadline, {LowerCase(request.id())}));
+  WINNOW_ASSIGN_OR_RETURN(auto found, store_.Get(call.deadline, {LowerAscii(request.id())}));
   if (!found.front()) return NotFound("item", request.id());
   v1::GetItemResponse response;
   *response.mutable_item() = ToProto(*std::move(found.front()));
@@ -119,7 +114,7 @@ StatusOr<v1::BatchGetItemsResponse> Handlers::BatchGetItems(
   WINNOW_RETURN_IF_ERROR(CheckBatchSize(request.ids_size(), "ids"));
   std::vector<std::string> ids;
   for (const std::string& id : request.ids()) {
-    if (IsUuid(id)) ids.push_back(LowerCase(id));
+    if (IsUuid(id)) ids.push_back(LowerAscii(id));
   }
   std::vector<std::optional<Item>> found;
   if (!ids.empty()) {

@@ -6,6 +6,7 @@
 
 #include "services/collector/json_fields.h"
 #include "services/collector/vendor.h"
+#include "services/platform/ascii.h"
 #include "services/platform/charset.h"
 #include "services/platform/http/target.h"
 #include "services/platform/text.h"
@@ -18,26 +19,11 @@ constexpr size_t kMaxAttributes = 64;
 constexpr size_t kMaxAddress = 4 * kMaxUrl;
 constexpr std::string_view kOgPrefix = "og:image";
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-std::string LowerCase(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), Lower);
-  return out;
-}
-
 size_t FindIgnoringCase(std::string_view text, std::string_view lower, size_t from = 0) {
   const auto found =
       std::search(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), lower.begin(),
-                  lower.end(), [](char a, char b) { return Lower(a) == b; });
+                  lower.end(), [](char a, char b) { return ToLowerAscii(a) == b; });
   return found == text.end() ? std::string_view::npos : static_cast<size_t>(found - text.begin());
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
 }
 
 // The end of a tag, past quoted values; npos when it has not come.
@@ -49,7 +35,7 @@ size_t TagEnd(std::string_view text) {
       if (c == quote) quote = '\0';
     } else if (c == '>') {
       return i;
-    } else if ((c == '"' || c == '\'') && (text[i - 1] == '=' || IsSpace(text[i - 1]))) {
+    } else if ((c == '"' || c == '\'') && (text[i - 1] == '=' || IsAsciiSpace(text[i - 1]))) {
       quote = c;
     }
   }
@@ -58,7 +44,7 @@ size_t TagEnd(std::string_view text) {
 
 std::string_view TakeWord(std::string_view& text, std::string_view ends) {
   size_t size = 0;
-  while (size < text.size() && !IsSpace(text[size]) &&
+  while (size < text.size() && !IsAsciiSpace(text[size]) &&
          ends.find(text[size]) == std::string_view::npos) {
     ++size;
   }
@@ -68,11 +54,12 @@ std::string_view TakeWord(std::string_view& text, std::string_view ends) {
 }
 
 void SkipSpace(std::string_view& text) {
-  while (!text.empty() && (IsSpace(text.front()) || text.front() == '/')) text.remove_prefix(1);
+  while (!text.empty() && (IsAsciiSpace(text.front()) || text.front() == '/'))
+    text.remove_prefix(1);
 }
 
 std::string_view TakeValue(std::string_view& text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsAsciiSpace(text.front())) text.remove_prefix(1);
   if (text.empty()) return {};
   const char quote = text.front();
   if (quote != '"' && quote != '\'') return TakeWord(text, "");
@@ -195,13 +182,13 @@ size_t HeadScanner::TakeTag(std::string_view text) {
   Tag tag;
   const bool closing = rest.starts_with("/");
   if (closing) rest.remove_prefix(1);
-  tag.name = LowerCase(TakeWord(rest, "/>"));
+  tag.name = LowerAscii(TakeWord(rest, "/>"));
   if (closing) {
     if (tag.name == "head") head_ended_ = true;
     return end + 1;
   }
   for (SkipSpace(rest); !rest.empty() && tag.attributes.size() < kMaxAttributes; SkipSpace(rest)) {
-    std::string name = LowerCase(TakeWord(rest, "=/>"));
+    std::string name = LowerAscii(TakeWord(rest, "=/>"));
     std::string_view after = rest;
     SkipSpace(after);
     std::string value;
@@ -229,19 +216,19 @@ void HeadScanner::Handle(const Tag& tag) {
   } else if (tag.name == "script" || tag.name == "style" || tag.name == "title" ||
              tag.name == "textarea") {
     raw_until_ = "</" + tag.name;
-    raw_is_json_ = LowerCase(tag.Find("type")).find("ld+json") != std::string::npos;
+    raw_is_json_ = LowerAscii(tag.Find("type")).find("ld+json") != std::string::npos;
   }
 }
 
 void HeadScanner::HandleMeta(const Tag& tag) {
   if (declared_.empty()) {
     declared_ = tag.Find("charset").substr(0, 40);
-    const bool content_type = LowerCase(tag.Find("http-equiv")) == "content-type";
+    const bool content_type = LowerAscii(tag.Find("http-equiv")) == "content-type";
     if (content_type) declared_ = CharsetOfContentType(tag.Find("content"));
   }
-  std::string name = LowerCase(Trim(tag.Find("property")));
-  if (name.empty()) name = LowerCase(Trim(tag.Find("name")));
-  if (name.empty()) name = LowerCase(Trim(tag.Find("itemprop")));
+  std::string name = LowerAscii(TrimAscii(tag.Find("property")));
+  if (name.empty()) name = LowerAscii(TrimAscii(tag.Find("name")));
+  if (name.empty()) name = LowerAscii(TrimAscii(tag.Find("itemprop")));
   std::string_view value = tag.Find("content");
   if (value.empty()) value = tag.Find("value");
   if (name == "og:image") Found(kOgImage, value);
@@ -254,7 +241,7 @@ void HeadScanner::HandleMeta(const Tag& tag) {
 }
 
 void HeadScanner::HandleLink(const Tag& tag) {
-  const std::string rel = " " + LowerCase(tag.Find("rel")) + " ";
+  const std::string rel = " " + LowerAscii(tag.Find("rel")) + " ";
   if (rel.find(" image_src ") != std::string::npos) Found(kLink, tag.Find("href"));
 }
 
@@ -264,7 +251,7 @@ void HeadScanner::HandleJson(std::string_view text) {
 }
 
 void HeadScanner::Found(Rank rank, std::string_view value) {
-  value = Trim(value);
+  value = TrimAscii(value);
   if (value.size() <= 2 || value.size() > kMaxAddress || !found_[rank].empty()) return;
   found_[rank] = value;
 }
@@ -290,7 +277,7 @@ std::string HeadScanner::Image(const std::string& page_url, std::string_view tra
   StatusOr<http::Target> page = http::ParseTarget(page_url);
   if (!page.ok()) return {};
   if (!base_.empty()) {
-    StatusOr<http::Target> base = http::Resolve(*page, std::string(Trim(UnescapeHtml(base_))));
+    StatusOr<http::Target> base = http::Resolve(*page, std::string(TrimAscii(UnescapeHtml(base_))));
     if (base.ok()) page = std::move(base);
   }
   for (int rank = 0; rank < kRanks; ++rank) {

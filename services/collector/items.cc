@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 #include "services/platform/url.h"
 
@@ -39,22 +40,13 @@ bool IsBlank(std::string_view text) {
 }
 
 bool IsLanguageTag(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-  });
-}
-
-bool BeginsWithIgnoringCase(std::string_view text, std::string_view lower_case) {
-  if (text.size() < lower_case.size()) return false;
-  return std::equal(lower_case.begin(), lower_case.end(), text.begin(), [](char want, char c) {
-    return want == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-  });
+  return std::all_of(text.begin(), text.end(), [](char c) { return IsAsciiAlnum(c) || c == '-'; });
 }
 
 // Enough for an address that is only handed on: whoever fetches it judges it in full.
 bool IsHttpUrl(std::string_view url) {
-  const bool http = BeginsWithIgnoringCase(url, "http://");
-  if (!http && !BeginsWithIgnoringCase(url, "https://")) return false;
+  const bool http = StartsWithAnyCase(url, "http://");
+  if (!http && !StartsWithAnyCase(url, "https://")) return false;
   const std::string_view rest = url.substr(http ? 7 : 8);
   const bool has_host = !rest.empty() && rest.find_first_of("/?#") != 0;
   return has_host && std::none_of(rest.begin(), rest.end(), [](char c) {

@@ -4,6 +4,7 @@
 
 #include "services/collector/dates.h"
 #include "services/collector/json_fields.h"
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 
 namespace winnow::collector {
@@ -44,8 +45,7 @@ std::vector<std::string> WordsOf(std::vector<std::string> words) {
 }
 
 std::string LanguageTag(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  name = LowerAscii(name);
   const auto* found = std::find_if(std::begin(kLanguages), std::end(kLanguages),
                                    [&](const Language& one) { return one.name == name; });
   if (found != std::end(kLanguages)) return std::string(found->tag);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "services/collector/vendor.h"
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 #include "services/platform/xml.h"
 
@@ -13,10 +14,8 @@ namespace {
 constexpr size_t kMaxShownUrl = 200;
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return lower(x) == lower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return ToLowerAscii(x) == ToLowerAscii(y); });
 }
 
 std::string AttributeOf(const XmlNode& node, std::string_view name) {

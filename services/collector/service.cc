@@ -6,7 +6,7 @@
 #include "services/collector/store.h"
 #include "services/collector/worker_scheduler.h"
 #include "services/platform/embedded.h"
-#include "services/platform/grpc/binder.h"
+#include "services/platform/grpc/bind_methods.h"
 #include "services/platform/postgres/sequencer.h"
 #include "services/platform/timestamp.h"
 #include "services/platform/uuid.h"
@@ -19,81 +19,34 @@ extern const std::span<const File> collector_migrations;
 namespace winnow::collector {
 namespace {
 
+#define WINNOW_SERVICE "winnow.collector.v1.CollectorService"
+
 constexpr const char* kSchema = "collector";
 
-using rpc::Lane;
 using std::chrono::milliseconds;
-#define WINNOW_METHOD(Name, lane) \
-  constexpr rpc::Method k##Name { "winnow.collector.v1.CollectorService/" #Name, Lane::lane }
-WINNOW_METHOD(BatchPutItems, kWrite);
-WINNOW_METHOD(IngestItems, kWrite);
-WINNOW_METHOD(GetItem, kRead);
-WINNOW_METHOD(BatchGetItems, kRead);
-WINNOW_METHOD(ListItems, kRead);
-WINNOW_METHOD(CreateSource, kRead);
-WINNOW_METHOD(GetSource, kRead);
-WINNOW_METHOD(UpdateSource, kRead);
-WINNOW_METHOD(DeleteSource, kRead);
-WINNOW_METHOD(ListSources, kRead);
-WINNOW_METHOD(PauseSource, kRead);
-WINNOW_METHOD(ResumeSource, kRead);
-WINNOW_METHOD(RunSource, kRead);
-WINNOW_METHOD(ListRuns, kRead);
-WINNOW_METHOD(WatchRuns, kRead);
-WINNOW_METHOD(GetQuota, kRead);
-WINNOW_METHOD(ImportOpml, kWrite);
-#undef WINNOW_METHOD
-
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
 
 class Service final : public v1::CollectorService::CallbackService {
  public:
   Service(rpc::Runtime& runtime, Handlers& handlers, SourceHandlers& sources)
       : binder_(runtime), handlers_(handlers), sources_(sources) {}
 
-// The same for all: the handler of the same name.
-#define WINNOW_UNARY(Name, handlers)                                                         \
-  ServerUnaryReactor* Name(CallbackServerContext* context, const v1::Name##Request* request, \
-                           v1::Name##Response* response) override {                          \
-    return binder_.Unary(context, request, response, k##Name,                                \
-                         [this](const rpc::CallContext& call, const v1::Name##Request& r) {  \
-                           return handlers.Name(call, r);                                    \
-                         });                                                                 \
-  }
-  WINNOW_UNARY(BatchPutItems, handlers_)
-  WINNOW_UNARY(GetItem, handlers_)
-  WINNOW_UNARY(BatchGetItems, handlers_)
-  WINNOW_UNARY(ListItems, handlers_)
-  WINNOW_UNARY(CreateSource, sources_)
-  WINNOW_UNARY(GetSource, sources_)
-  WINNOW_UNARY(UpdateSource, sources_)
-  WINNOW_UNARY(DeleteSource, sources_)
-  WINNOW_UNARY(ListSources, sources_)
-  WINNOW_UNARY(PauseSource, sources_)
-  WINNOW_UNARY(ResumeSource, sources_)
-  WINNOW_UNARY(RunSource, sources_)
-  WINNOW_UNARY(ListRuns, sources_)
-  WINNOW_UNARY(GetQuota, sources_)
-  WINNOW_UNARY(ImportOpml, sources_)
-#undef WINNOW_UNARY
-
-  grpc::ServerWriteReactor<v1::WatchRunsResponse>* WatchRuns(
-      CallbackServerContext* context, const v1::WatchRunsRequest* request) override {
-    return binder_.Watch<v1::WatchRunsRequest, v1::WatchRunsResponse>(
-        context, request, kWatchRuns,
-        [this](const rpc::CallContext& call, const v1::WatchRunsRequest& r,
-               const RunWatches::Subscriber& subscriber) {
-          return sources_.WatchRuns(call, r, subscriber);
-        });
-  }
-  grpc::ServerBidiReactor<v1::IngestItemsRequest, v1::IngestItemsResponse>* IngestItems(
-      CallbackServerContext* context) override {
-    return binder_.Ingest<v1::IngestItemsRequest, v1::IngestItemsResponse>(
-        context, kIngestItems, [this](const rpc::CallContext& call, auto requests) {
-          return handlers_.IngestItems(call, requests);
-        });
-  }
+  WINNOW_UNARY(BatchPutItems, kWrite, handlers_)
+  WINNOW_UNARY(GetItem, kRead, handlers_)
+  WINNOW_UNARY(BatchGetItems, kRead, handlers_)
+  WINNOW_UNARY(ListItems, kRead, handlers_)
+  WINNOW_UNARY(CreateSource, kRead, sources_)
+  WINNOW_UNARY(GetSource, kRead, sources_)
+  WINNOW_UNARY(UpdateSource, kRead, sources_)
+  WINNOW_UNARY(DeleteSource, kRead, sources_)
+  WINNOW_UNARY(ListSources, kRead, sources_)
+  WINNOW_UNARY(PauseSource, kRead, sources_)
+  WINNOW_UNARY(ResumeSource, kRead, sources_)
+  WINNOW_UNARY(RunSource, kRead, sources_)
+  WINNOW_UNARY(ListRuns, kRead, sources_)
+  WINNOW_UNARY(GetQuota, kRead, sources_)
+  WINNOW_UNARY(ImportOpml, kWrite, sources_)
+  WINNOW_WATCH(WatchRuns, kRead, sources_)
+  WINNOW_INGEST(IngestItems, kWrite, handlers_)
 
  private:
   rpc::Binder binder_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 #include "services/platform/url.h"
 
@@ -27,8 +28,7 @@ std::string EncodeQuery(std::string_view text) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
+    const bool plain = IsAsciiAlnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
     if (plain) {
       out += c;
     } else {

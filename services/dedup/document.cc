@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 #include "services/platform/url.h"
 
@@ -13,9 +14,7 @@ std::string Join(std::string_view path, std::string_view field) {
 }
 
 bool IsLanguageTag(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-  });
+  return std::all_of(text.begin(), text.end(), [](char c) { return IsAsciiAlnum(c) || c == '-'; });
 }
 
 bool IsBlank(std::string_view text) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "services/dedup/handlers.h"
 #include "services/dedup/service_config.h"
 #include "services/dedup/service_text_rules.h"
 #include "services/dedup/worker_items.h"
 #include "services/platform/embedded.h"
-#include "services/platform/grpc/binder.h"
+#include "services/platform/grpc/bind_methods.h"
 #include "services/platform/grpc/error_exit.h"
 #include "services/platform/grpc/peers.h"
 #include "services/platform/grpc/rpc_status.h"
@@ -25,30 +24,7 @@ extern const std::span<const File> dedup_migrations;
 namespace winnow::dedup {
 namespace {
 
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
-
-constexpr rpc::Method kSubmitDocument{"winnow.dedup.v1.DedupService/SubmitDocument",
-                                      rpc::Lane::kWrite};
-constexpr rpc::Method kIngestDocuments{"winnow.dedup.v1.DedupService/IngestDocuments",
-                                       rpc::Lane::kWrite};
-constexpr rpc::Method kCheckDocument{"winnow.dedup.v1.DedupService/CheckDocument"};
-constexpr rpc::Method kCompareDocuments{"winnow.dedup.v1.DedupService/CompareDocuments"};
-constexpr rpc::Method kGetDecision{"winnow.dedup.v1.DedupService/GetDecision"};
-constexpr rpc::Method kListDuplicates{"winnow.dedup.v1.DedupService/ListDuplicates"};
-constexpr rpc::Method kGetCitations{"winnow.dedup.v1.DedupService/GetCitations"};
-
-constexpr rpc::Method kGetPolicy{"winnow.dedup.v1.DedupService/GetPolicy"};
-constexpr rpc::Method kUpdatePolicy{"winnow.dedup.v1.DedupService/UpdatePolicy", rpc::Lane::kWrite};
-constexpr rpc::Method kPreviewPolicy{"winnow.dedup.v1.DedupService/PreviewPolicy"};
-
-constexpr rpc::Method kListDecisions{"winnow.dedup.v1.DedupService/ListDecisions"};
-constexpr rpc::Method kListTopCited{"winnow.dedup.v1.DedupService/ListTopCited"};
-constexpr rpc::Method kOverrideDecision{"winnow.dedup.v1.DedupService/OverrideDecision",
-                                        rpc::Lane::kWrite};
-constexpr rpc::Method kListReviewQueue{"winnow.dedup.v1.DedupService/ListReviewQueue"};
-constexpr rpc::Method kGetStats{"winnow.dedup.v1.DedupService/GetStats"};
-constexpr rpc::Method kWatchDecisions{"winnow.dedup.v1.DedupService/WatchDecisions"};
+#define WINNOW_SERVICE "winnow.dedup.v1.DedupService"
 
 // A collector that hangs delays a delivery by this much, then another process of it is asked.
 constexpr std::chrono::seconds kFetchTime{5};
@@ -57,112 +33,24 @@ class Service final : public v1::DedupService::CallbackService {
  public:
   Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
 
-  ServerUnaryReactor* SubmitDocument(CallbackServerContext* context,
-                                     const v1::SubmitDocumentRequest* request,
-                                     v1::SubmitDocumentResponse* response) override {
-    return binder_.Deferred(context, request, response, kSubmitDocument,
-                            [this](const rpc::CallContext& call, const v1::SubmitDocumentRequest& r,
-                                   rpc::Completion<v1::SubmitDocumentResponse> done) {
-                              handlers_.SubmitDocument(call, r, std::move(done));
-                            });
-  }
-  grpc::ServerBidiReactor<v1::IngestDocumentsRequest, v1::IngestDocumentsResponse>* IngestDocuments(
-      CallbackServerContext* context) override {
-    return binder_.IngestAhead<v1::IngestDocumentsRequest, v1::IngestDocumentsResponse>(
-        context, kIngestDocuments,
-        [this](const rpc::CallContext& call, auto requests, const std::function<void()>& ready) {
-          return handlers_.IngestDocuments(call, requests, ready);
-        });
-  }
-  ServerUnaryReactor* CheckDocument(CallbackServerContext* context,
-                                    const v1::CheckDocumentRequest* request,
-                                    v1::CheckDocumentResponse* response) override {
-    return binder_.Deferred(context, request, response, kCheckDocument,
-                            [this](const rpc::CallContext& call, const v1::CheckDocumentRequest& r,
-                                   rpc::Completion<v1::CheckDocumentResponse> done) {
-                              handlers_.CheckDocument(call, r, std::move(done));
-                            });
-  }
-  ServerUnaryReactor* CompareDocuments(CallbackServerContext* context,
-                                       const v1::CompareDocumentsRequest* request,
-                                       v1::CompareDocumentsResponse* response) override {
-    return Unary(context, request, response, kCompareDocuments, &Handlers::CompareDocuments);
-  }
-  ServerUnaryReactor* GetDecision(CallbackServerContext* context,
-                                  const v1::GetDecisionRequest* request,
-                                  v1::GetDecisionResponse* response) override {
-    return Unary(context, request, response, kGetDecision, &Handlers::GetDecision);
-  }
-  ServerUnaryReactor* ListDuplicates(CallbackServerContext* context,
-                                     const v1::ListDuplicatesRequest* request,
-                                     v1::ListDuplicatesResponse* response) override {
-    return Unary(context, request, response, kListDuplicates, &Handlers::ListDuplicates);
-  }
-  ServerUnaryReactor* GetCitations(CallbackServerContext* context,
-                                   const v1::GetCitationsRequest* request,
-                                   v1::GetCitationsResponse* response) override {
-    return Unary(context, request, response, kGetCitations, &Handlers::GetCitations);
-  }
-  ServerUnaryReactor* GetPolicy(CallbackServerContext* context, const v1::GetPolicyRequest* request,
-                                v1::GetPolicyResponse* response) override {
-    return Unary(context, request, response, kGetPolicy, &Handlers::GetPolicy);
-  }
-  ServerUnaryReactor* UpdatePolicy(CallbackServerContext* context,
-                                   const v1::UpdatePolicyRequest* request,
-                                   v1::UpdatePolicyResponse* response) override {
-    return Unary(context, request, response, kUpdatePolicy, &Handlers::UpdatePolicy);
-  }
-  ServerUnaryReactor* PreviewPolicy(CallbackServerContext* context,
-                                    const v1::PreviewPolicyRequest* request,
-                                    v1::PreviewPolicyResponse* response) override {
-    return Unary(context, request, response, kPreviewPolicy, &Handlers::PreviewPolicy);
-  }
-  ServerUnaryReactor* ListDecisions(CallbackServerContext* context,
-                                    const v1::ListDecisionsRequest* request,
-                                    v1::ListDecisionsResponse* response) override {
-    return Unary(context, request, response, kListDecisions, &Handlers::ListDecisions);
-  }
-  ServerUnaryReactor* ListTopCited(CallbackServerContext* context,
-                                   const v1::ListTopCitedRequest* request,
-                                   v1::ListTopCitedResponse* response) override {
-    return Unary(context, request, response, kListTopCited, &Handlers::ListTopCited);
-  }
-  ServerUnaryReactor* OverrideDecision(CallbackServerContext* context,
-                                       const v1::OverrideDecisionRequest* request,
-                                       v1::OverrideDecisionResponse* response) override {
-    return Unary(context, request, response, kOverrideDecision, &Handlers::OverrideDecision);
-  }
-  ServerUnaryReactor* ListReviewQueue(CallbackServerContext* context,
-                                      const v1::ListReviewQueueRequest* request,
-                                      v1::ListReviewQueueResponse* response) override {
-    return Unary(context, request, response, kListReviewQueue, &Handlers::ListReviewQueue);
-  }
-  ServerUnaryReactor* GetStats(CallbackServerContext* context, const v1::GetStatsRequest* request,
-                               v1::GetStatsResponse* response) override {
-    return Unary(context, request, response, kGetStats, &Handlers::GetStats);
-  }
-  grpc::ServerWriteReactor<v1::WatchDecisionsResponse>* WatchDecisions(
-      CallbackServerContext* context, const v1::WatchDecisionsRequest* request) override {
-    return binder_.Watch<v1::WatchDecisionsRequest, v1::WatchDecisionsResponse>(
-        context, request, kWatchDecisions,
-        [this](const rpc::CallContext& call, const v1::WatchDecisionsRequest& r,
-               DecisionWatch::Subscriber subscriber) {
-          return handlers_.WatchDecisions(call, r, std::move(subscriber));
-        });
-  }
+  WINNOW_DEFERRED(SubmitDocument, kWrite, handlers_)
+  WINNOW_INGEST_AHEAD(IngestDocuments, kWrite, handlers_)
+  WINNOW_DEFERRED(CheckDocument, kRead, handlers_)
+  WINNOW_UNARY(CompareDocuments, kRead, handlers_)
+  WINNOW_UNARY(GetDecision, kRead, handlers_)
+  WINNOW_UNARY(ListDuplicates, kRead, handlers_)
+  WINNOW_UNARY(GetCitations, kRead, handlers_)
+  WINNOW_UNARY(GetPolicy, kRead, handlers_)
+  WINNOW_UNARY(UpdatePolicy, kWrite, handlers_)
+  WINNOW_UNARY(PreviewPolicy, kRead, handlers_)
+  WINNOW_UNARY(ListDecisions, kRead, handlers_)
+  WINNOW_UNARY(ListTopCited, kRead, handlers_)
+  WINNOW_UNARY(OverrideDecision, kWrite, handlers_)
+  WINNOW_UNARY(ListReviewQueue, kRead, handlers_)
+  WINNOW_UNARY(GetStats, kRead, handlers_)
+  WINNOW_WATCH(WatchDecisions, kRead, handlers_)
 
  private:
-  template <class Request, class Response>
-  ServerUnaryReactor* Unary(CallbackServerContext* context, const Request* request,
-                            Response* response, const rpc::Method& method,
-                            StatusOr<Response> (Handlers::*handler)(const rpc::CallContext&,
-                                                                    const Request&)) {
-    return binder_.Unary(context, request, response, method,
-                         [this, handler](const rpc::CallContext& call, const Request& r) {
-                           return std::invoke(handler, handlers_, call, r);
-                         });
-  }
-
   rpc::Binder binder_;
   Handlers& handlers_;
 };

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "services/newsfeed/keywords.h"
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 
 // Expressions over keywords, read straight into alternatives: negations are pushed down to words
@@ -19,14 +20,12 @@ struct Token {
   std::string word;
 };
 
-bool IsSpace(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
-
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
 
   Token Next() {
-    while (at_ < text_.size() && IsSpace(text_[at_])) ++at_;
+    while (at_ < text_.size() && IsAsciiSpace(text_[at_])) ++at_;
     if (at_ == text_.size()) return {Kind::kEnd, {}};
     switch (text_[at_]) {
       case '(':
@@ -58,8 +57,8 @@ class Lexer {
 
   Token Bare() {
     const size_t begin = at_;
-    while (at_ < text_.size() && !IsSpace(text_[at_]) && text_[at_] != '(' && text_[at_] != ')' &&
-           text_[at_] != '"') {
+    while (at_ < text_.size() && !IsAsciiSpace(text_[at_]) && text_[at_] != '(' &&
+           text_[at_] != ')' && text_[at_] != '"') {
       ++at_;
     }
     std::string word(text_.substr(begin, at_ - begin));

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "services/platform/ascii.h"
 #include "services/platform/hash.h"
 #include "services/platform/text.h"
 
 namespace winnow::newsfeed {
 namespace {
-
-bool IsAlnum(char c) { return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9'); }
 
 // Bytes of the character at `at` of valid UTF-8.
 size_t SizeAt(std::string_view text, size_t at) {
@@ -31,9 +30,9 @@ class Grams {
   void AddText(std::string_view text) {
     std::string_view before;  // the wide character before this one
     for (size_t at = 0; at < text.size();) {
-      if (IsAlnum(text[at])) {
+      if (IsAsciiLowerAlnum(text[at])) {
         size_t end = at;
-        while (end < text.size() && IsAlnum(text[end])) ++end;
+        while (end < text.size() && IsAsciiLowerAlnum(text[end])) ++end;
         Add(text.substr(at, end - at), 'w');
         at = end;
         before = {};
@@ -84,8 +83,10 @@ std::string Searched(std::string_view snippet) {
 bool StandsIn(std::string_view text, std::string_view term) {
   for (size_t at = text.find(term); at != std::string_view::npos; at = text.find(term, at + 1)) {
     const size_t end = at + term.size();
-    const bool begins = !IsAlnum(term.front()) || at == 0 || !IsAlnum(text[at - 1]);
-    const bool ends = !IsAlnum(term.back()) || end == text.size() || !IsAlnum(text[end]);
+    const bool begins =
+        !IsAsciiLowerAlnum(term.front()) || at == 0 || !IsAsciiLowerAlnum(text[at - 1]);
+    const bool ends =
+        !IsAsciiLowerAlnum(term.back()) || end == text.size() || !IsAsciiLowerAlnum(text[end]);
     if (begins && ends) return true;
   }
   return false;

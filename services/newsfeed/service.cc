@@ -1,7 +1,5 @@
 #include "services/newsfeed/service.h"
 
-#include <functional>
-
 #include "services/newsfeed/handlers.h"
 #include "services/newsfeed/service_category_rules.h"
 #include "services/newsfeed/service_items.h"
@@ -10,7 +8,7 @@
 #include "services/newsfeed/worker_index.h"
 #include "services/newsfeed/worker_projector.h"
 #include "services/newsfeed/worker_search.h"
-#include "services/platform/grpc/binder.h"
+#include "services/platform/grpc/bind_methods.h"
 #include "services/platform/log.h"
 #include "services/platform/timestamp.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
@@ -18,34 +16,7 @@
 namespace winnow::newsfeed {
 namespace {
 
-using rpc::Lane;
-constexpr rpc::Method kListArticles{"winnow.newsfeed.v1.NewsFeedService/ListArticles"};
-constexpr rpc::Method kCountNewArticles{"winnow.newsfeed.v1.NewsFeedService/CountNewArticles"};
-constexpr rpc::Method kWatchArticles{"winnow.newsfeed.v1.NewsFeedService/WatchArticles"};
-constexpr rpc::Method kGetArticle{"winnow.newsfeed.v1.NewsFeedService/GetArticle"};
-constexpr rpc::Method kBatchUpsertArticles{"winnow.newsfeed.v1.NewsFeedService/BatchUpsertArticles",
-                                           Lane::kWrite};
-constexpr rpc::Method kDeleteArticle{"winnow.newsfeed.v1.NewsFeedService/DeleteArticle",
-                                     Lane::kWrite};
-constexpr rpc::Method kCreateCategory{"winnow.newsfeed.v1.NewsFeedService/CreateCategory",
-                                      Lane::kWrite};
-constexpr rpc::Method kBatchGetArticles{"winnow.newsfeed.v1.NewsFeedService/BatchGetArticles"};
-constexpr rpc::Method kLookupArticle{"winnow.newsfeed.v1.NewsFeedService/LookupArticle"};
-constexpr rpc::Method kIngestArticles{"winnow.newsfeed.v1.NewsFeedService/IngestArticles",
-                                      Lane::kWrite};
-constexpr rpc::Method kUndeleteArticle{"winnow.newsfeed.v1.NewsFeedService/UndeleteArticle",
-                                       Lane::kWrite};
-constexpr rpc::Method kUpdateCategory{"winnow.newsfeed.v1.NewsFeedService/UpdateCategory",
-                                      Lane::kWrite};
-constexpr rpc::Method kMoveCategory{"winnow.newsfeed.v1.NewsFeedService/MoveCategory",
-                                    Lane::kWrite};
-constexpr rpc::Method kDeleteCategory{"winnow.newsfeed.v1.NewsFeedService/DeleteCategory",
-                                      Lane::kWrite};
-constexpr rpc::Method kSearchArticles{"winnow.newsfeed.v1.NewsFeedService/SearchArticles"};
-constexpr rpc::Method kGetFeedStats{"winnow.newsfeed.v1.NewsFeedService/GetFeedStats"};
-constexpr rpc::Method kRefreshFeed{"winnow.newsfeed.v1.NewsFeedService/RefreshFeed"};
-constexpr rpc::Method kGetFeedStatus{"winnow.newsfeed.v1.NewsFeedService/GetFeedStatus"};
-constexpr rpc::Method kListCategories{"winnow.newsfeed.v1.NewsFeedService/ListCategories"};
+#define WINNOW_SERVICE "winnow.newsfeed.v1.NewsFeedService"
 
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
@@ -57,6 +28,7 @@ class Service final : public HotService {
  public:
   Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
 
+  WINNOW_METHOD(ListArticles, kRead);
   ServerUnaryReactor* ListArticles(CallbackServerContext* context, const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override {
     return binder_.Raw<v1::ListArticlesRequest>(
@@ -68,115 +40,26 @@ class Service final : public HotService {
           return handlers_.ListArticles(call, r);
         });
   }
-  ServerUnaryReactor* CountNewArticles(CallbackServerContext* context,
-                                       const v1::CountNewArticlesRequest* request,
-                                       v1::CountNewArticlesResponse* response) override {
-    return Unary(context, request, response, kCountNewArticles, &Handlers::CountNewArticles);
-  }
-  grpc::ServerWriteReactor<v1::WatchArticlesResponse>* WatchArticles(
-      CallbackServerContext* context, const v1::WatchArticlesRequest* request) override {
-    return binder_.Watch<v1::WatchArticlesRequest, v1::WatchArticlesResponse>(
-        context, request, kWatchArticles,
-        [this](const rpc::CallContext& call, const v1::WatchArticlesRequest& r,
-               const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber) {
-          return handlers_.WatchArticles(call, r, subscriber);
-        });
-  }
-  ServerUnaryReactor* GetArticle(CallbackServerContext* context,
-                                 const v1::GetArticleRequest* request,
-                                 v1::GetArticleResponse* response) override {
-    return Unary(context, request, response, kGetArticle, &Handlers::GetArticle);
-  }
-  ServerUnaryReactor* BatchUpsertArticles(CallbackServerContext* context,
-                                          const v1::BatchUpsertArticlesRequest* request,
-                                          v1::BatchUpsertArticlesResponse* response) override {
-    return Unary(context, request, response, kBatchUpsertArticles, &Handlers::BatchUpsertArticles);
-  }
-  ServerUnaryReactor* DeleteArticle(CallbackServerContext* context,
-                                    const v1::DeleteArticleRequest* request,
-                                    v1::DeleteArticleResponse* response) override {
-    return Unary(context, request, response, kDeleteArticle, &Handlers::DeleteArticle);
-  }
-  ServerUnaryReactor* CreateCategory(CallbackServerContext* context,
-                                     const v1::CreateCategoryRequest* request,
-                                     v1::CreateCategoryResponse* response) override {
-    return Unary(context, request, response, kCreateCategory, &Handlers::CreateCategory);
-  }
-  ServerUnaryReactor* ListCategories(CallbackServerContext* context,
-                                     const v1::ListCategoriesRequest* request,
-                                     v1::ListCategoriesResponse* response) override {
-    return Unary(context, request, response, kListCategories, &Handlers::ListCategories);
-  }
-  ServerUnaryReactor* BatchGetArticles(CallbackServerContext* context,
-                                       const v1::BatchGetArticlesRequest* request,
-                                       v1::BatchGetArticlesResponse* response) override {
-    return Unary(context, request, response, kBatchGetArticles, &Handlers::BatchGetArticles);
-  }
-  ServerUnaryReactor* LookupArticle(CallbackServerContext* context,
-                                    const v1::LookupArticleRequest* request,
-                                    v1::LookupArticleResponse* response) override {
-    return Unary(context, request, response, kLookupArticle, &Handlers::LookupArticle);
-  }
-  ServerUnaryReactor* UndeleteArticle(CallbackServerContext* context,
-                                      const v1::UndeleteArticleRequest* request,
-                                      v1::UndeleteArticleResponse* response) override {
-    return Unary(context, request, response, kUndeleteArticle, &Handlers::UndeleteArticle);
-  }
-  ServerUnaryReactor* UpdateCategory(CallbackServerContext* context,
-                                     const v1::UpdateCategoryRequest* request,
-                                     v1::UpdateCategoryResponse* response) override {
-    return Unary(context, request, response, kUpdateCategory, &Handlers::UpdateCategory);
-  }
-  ServerUnaryReactor* MoveCategory(CallbackServerContext* context,
-                                   const v1::MoveCategoryRequest* request,
-                                   v1::MoveCategoryResponse* response) override {
-    return Unary(context, request, response, kMoveCategory, &Handlers::MoveCategory);
-  }
-  ServerUnaryReactor* DeleteCategory(CallbackServerContext* context,
-                                     const v1::DeleteCategoryRequest* request,
-                                     v1::DeleteCategoryResponse* response) override {
-    return Unary(context, request, response, kDeleteCategory, &Handlers::DeleteCategory);
-  }
-  ServerUnaryReactor* SearchArticles(CallbackServerContext* context,
-                                     const v1::SearchArticlesRequest* request,
-                                     v1::SearchArticlesResponse* response) override {
-    return Unary(context, request, response, kSearchArticles, &Handlers::SearchArticles);
-  }
-  ServerUnaryReactor* GetFeedStats(CallbackServerContext* context,
-                                   const v1::GetFeedStatsRequest* request,
-                                   v1::GetFeedStatsResponse* response) override {
-    return Unary(context, request, response, kGetFeedStats, &Handlers::GetFeedStats);
-  }
-  ServerUnaryReactor* RefreshFeed(CallbackServerContext* context,
-                                  const v1::RefreshFeedRequest* request,
-                                  v1::RefreshFeedResponse* response) override {
-    return Unary(context, request, response, kRefreshFeed, &Handlers::RefreshFeed);
-  }
-  ServerUnaryReactor* GetFeedStatus(CallbackServerContext* context,
-                                    const v1::GetFeedStatusRequest* request,
-                                    v1::GetFeedStatusResponse* response) override {
-    return Unary(context, request, response, kGetFeedStatus, &Handlers::GetFeedStatus);
-  }
-  grpc::ServerBidiReactor<v1::IngestArticlesRequest, v1::IngestArticlesResponse>* IngestArticles(
-      CallbackServerContext* context) override {
-    return binder_.Ingest<v1::IngestArticlesRequest, v1::IngestArticlesResponse>(
-        context, kIngestArticles, [this](const rpc::CallContext& call, auto requests) {
-          return handlers_.IngestArticles(call, requests);
-        });
-  }
+  WINNOW_UNARY(CountNewArticles, kRead, handlers_)
+  WINNOW_WATCH(WatchArticles, kRead, handlers_)
+  WINNOW_UNARY(GetArticle, kRead, handlers_)
+  WINNOW_UNARY(BatchUpsertArticles, kWrite, handlers_)
+  WINNOW_UNARY(DeleteArticle, kWrite, handlers_)
+  WINNOW_UNARY(CreateCategory, kWrite, handlers_)
+  WINNOW_UNARY(ListCategories, kRead, handlers_)
+  WINNOW_UNARY(BatchGetArticles, kRead, handlers_)
+  WINNOW_UNARY(LookupArticle, kRead, handlers_)
+  WINNOW_UNARY(UndeleteArticle, kWrite, handlers_)
+  WINNOW_UNARY(UpdateCategory, kWrite, handlers_)
+  WINNOW_UNARY(MoveCategory, kWrite, handlers_)
+  WINNOW_UNARY(DeleteCategory, kWrite, handlers_)
+  WINNOW_UNARY(SearchArticles, kRead, handlers_)
+  WINNOW_UNARY(GetFeedStats, kRead, handlers_)
+  WINNOW_UNARY(RefreshFeed, kRead, handlers_)
+  WINNOW_UNARY(GetFeedStatus, kRead, handlers_)
+  WINNOW_INGEST(IngestArticles, kWrite, handlers_)
 
  private:
-  template <class Request, class Response>
-  ServerUnaryReactor* Unary(CallbackServerContext* context, const Request* request,
-                            Response* response, const rpc::Method& method,
-                            StatusOr<Response> (Handlers::*handler)(const rpc::CallContext&,
-                                                                    const Request&)) {
-    return binder_.Unary(context, request, response, method,
-                         [this, handler](const rpc::CallContext& call, const Request& r) {
-                           return std::invoke(handler, handlers_, call, r);
-                         });
-  }
-
   rpc::Binder binder_;
   Handlers& handlers_;
 };

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <deque>
 
+#include "services/platform/ascii.h"
+
 namespace winnow::newsfeed {
 namespace {
 
-bool IsAlnum(char c) { return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9'); }
-
 // Whether the word at [begin, end) stands alone as far as its ends are ASCII.
 bool StandsAlone(std::string_view text, size_t begin, size_t end) {
-  if (IsAlnum(text[begin]) && begin > 0 && IsAlnum(text[begin - 1])) return false;
-  return !(IsAlnum(text[end - 1]) && end < text.size() && IsAlnum(text[end]));
+  if (IsAsciiLowerAlnum(text[begin]) && begin > 0 && IsAsciiLowerAlnum(text[begin - 1]))
+    return false;
+  return !(IsAsciiLowerAlnum(text[end - 1]) && end < text.size() && IsAsciiLowerAlnum(text[end]));
 }
 
 // Drops what lies inside a longer match.
@@ -101,8 +102,7 @@ std::vector<WordMatcher::Match> WordMatcher::Find(std::string_view text) const {
 std::string WordMatcher::Fold(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) {
-    if ('A' <= c && c <= 'Z') c = static_cast<char>(c | 0x20);
-    if ('\t' <= c && c <= '\r') c = ' ';
+    c = IsAsciiSpace(c) ? ' ' : ToLowerAscii(c);
   }
   return folded;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "services/platform/ascii.h"
 #include "services/platform/text.h"
 #include "services/platform/utf8.h"
 
@@ -46,17 +47,8 @@ constexpr Alias kAliases[] = {
     {"unicode", "utf-16le"},
 };
 
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
 std::string LowerTrimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return Lower(text.substr(0, kMaxName + 1));
+  return LowerAscii(TrimAscii(text).substr(0, kMaxName + 1));
 }
 
 using Converter = std::unique_ptr<UConverter, decltype(&ucnv_close)>;
@@ -111,7 +103,7 @@ std::string_view CharsetOfMark(std::string_view bytes, size_t& size) {
 }
 
 std::string CharsetOfContentType(std::string_view content_type) {
-  const std::string lower = Lower(content_type.substr(0, kMaxContentType));
+  const std::string lower = LowerAscii(content_type.substr(0, kMaxContentType));
   size_t at = lower.find("charset");
   if (at == std::string::npos) return {};
   at = lower.find_first_not_of(" \t", at + 7);

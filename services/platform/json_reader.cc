@@ -1,7 +1,10 @@
 #include "services/platform/json_reader.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
+#include "services/platform/ascii.h"
 #include "services/platform/hash.h"
 #include "services/platform/text.h"
 #include "services/platform/utf8.h"
@@ -9,178 +12,198 @@
 namespace winnow {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr std::string_view kNoValue = "is not a JSON value: strings need double quotes";
+constexpr std::string_view kMissing = "a value is missing here";
+constexpr std::string_view kComment = "JSON has no comments: take this out";
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+// The code unit of a "\\uXXXX" at the begin of `text`.
+std::optional<uint32_t> CodeUnit(std::string_view text) {
+  uint32_t unit = 0;
+  if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + 6, unit, 16);
+  if (error != std::errc() || end != text.data() + 6) return std::nullopt;
+  return unit;
+}
 
 }  // namespace
 
 bool JsonReader::Fail(std::string_view why) {
-  if (error_.empty()) error_ = "byte " + std::to_string(position_) + ": " + std::string(why);
+  if (error_.empty()) error_ = why;
   return false;
 }
 
-void JsonReader::SkipSpace() {
-  while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n' ||
-                                      text_[position_] == '\r' || text_[position_] == '\t')) {
-    ++position_;
-  }
+std::string JsonReader::error() const {
+  return ok() ? "" : "byte " + std::to_string(position_) + ": " + error_;
+}
+
+// Of what comes next; 0 at the end and after an error.
+char JsonReader::NextAfterSpace() {
+  if (!ok()) return '\0';
+  position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size());
+  return Next();
 }
 
 JsonReader::Kind JsonReader::Peek() {
+  const char c = NextAfterSpace();
   if (!ok()) return Kind::kError;
-  SkipSpace();
   if (position_ >= text_.size()) return Kind::kEnd;
-  const char c = text_[position_];
   if (c == '{') return Kind::kObject;
   if (c == '[') return Kind::kArray;
   if (c == '"') return Kind::kString;
   if (c == 't' || c == 'f') return Kind::kBool;
   if (c == 'n') return Kind::kNull;
-  if (c == '-' || IsDigit(c)) return Kind::kNumber;
-  Fail("no JSON value");
+  if (c == '-' || IsAsciiDigit(c)) return Kind::kNumber;
+  if (c == '/') {
+    Fail(kComment);
+  } else if (c == ',' || c == '}' || c == ']') {
+    Fail(kMissing);
+  } else {
+    Fail(kNoValue);
+  }
   return Kind::kError;
 }
 
+bool JsonReader::Expect(Kind kind) {
+  const Kind next = Peek();
+  if (next == kind) return true;
+  return Fail(next == Kind::kEnd ? std::string("the text ends where a value is missing")
+                                 : "expected " + std::string(NameOfKind(kind)));
+}
+
 bool JsonReader::Take(char c) {
-  SkipSpace();
-  if (!ok() || position_ >= text_.size() || text_[position_] != c) {
-    return Fail(std::string("expected ") + c);
-  }
+  if (NextAfterSpace() != c) return false;
   ++position_;
   return true;
 }
 
-bool JsonReader::Open(char c) {
-  if (!Take(c)) return false;
-  if (++depth_ > kMaxDepth) return Fail("nested more than 64 deep");
+bool JsonReader::Open(Kind kind) {
+  if (!Expect(kind)) return false;
+  if (depth_ == rules_.max_depth) {
+    return Fail("objects and lists nest more than " + std::to_string(rules_.max_depth) + " deep");
+  }
+  ++depth_;
+  ++position_;
   return true;
 }
 
 bool JsonReader::Close(char c) {
-  if (!ok()) return false;
-  SkipSpace();
-  if (position_ >= text_.size() || text_[position_] != c) return false;
-  ++position_;
+  if (!Take(c)) return false;
   --depth_;
   return true;
 }
 
-bool JsonReader::Separator(bool first) {
+bool JsonReader::ReadName(bool first, std::string& name) {
+  if (!first && !Take(',')) return Fail("a comma or the object's closing brace is missing");
+  const char next = NextAfterSpace();
+  if (next == '}') return Fail("a comma must not stand before the end of an object");
+  if (next == '/') return Fail(kComment);
+  if (next != '"') return Fail("a field's name in double quotes is missing");
+  const size_t begin = position_;
+  if (!ScanString(&name)) return false;
+  name_spelling_ = text_.substr(begin, position_ - begin);
+  return Take(':') || Fail("a colon is missing after the field's name");
+}
+
+bool JsonReader::BeginItem(bool first) {
   if (first) return ok();
-  if (!Take(',')) return false;
-  SkipSpace();
-  if (position_ < text_.size() && (text_[position_] == ']' || text_[position_] == '}')) {
-    return Fail("a comma before the end");
-  }
-  return true;
+  if (!Take(',')) return Fail("a comma or the list's closing bracket is missing");
+  const char next = NextAfterSpace();
+  if (next == ']') return Fail("a comma must not stand before the end of a list");
+  return next != '}' || Fail(kMissing);
 }
 
 bool JsonReader::TakeWord(std::string_view word) {
-  SkipSpace();
-  if (!ok() || text_.substr(position_, word.size()) != word) {
-    return Fail("expected " + std::string(word));
-  }
+  if (!text_.substr(position_).starts_with(word)) return Fail(kNoValue);
   position_ += word.size();
   return true;
 }
 
-bool JsonReader::ReadUnit(uint32_t& unit) {
-  if (text_.size() - position_ < 4) return Fail("a cut \\u escape");
-  const char* begin = text_.data() + position_;
-  const auto [end, error] = std::from_chars(begin, begin + 4, unit, 16);
-  if (error != std::errc() || end != begin + 4) return Fail("a bad \\u escape");
-  position_ += 4;
+// Of a string whose opening quote comes next.
+bool JsonReader::ScanString(std::string* value) {
+  ++position_;
+  while (position_ < text_.size()) {
+    const size_t begin = position_;
+    while (position_ < text_.size() && Next() != '"' && Next() != '\\' &&
+           static_cast<unsigned char>(Next()) >= 0x20) {
+      ++position_;
+    }
+    if (value != nullptr) value->append(text_.substr(begin, position_ - begin));
+    if (Next() == '\\') {
+      if (!ScanEscape(value)) return false;
+    } else if (Next() == '"') {
+      ++position_;
+      return true;
+    } else {
+      break;
+    }
+  }
+  return Fail("a string's closing quote is missing");
+}
+
+bool JsonReader::ScanEscape(std::string* value) {
+  constexpr std::string_view kLetters = "\"\\/bfnrt";
+  constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+  const std::string_view letter = text_.substr(position_ + 1, 1);
+  if (letter == "u") return ScanUnicodeEscape(value);
+  const size_t which = letter.empty() ? std::string_view::npos : kLetters.find(letter);
+  if (which == std::string_view::npos) return Fail("unknown escape; write a backslash as \\\\");
+  position_ += 2;
+  if (value != nullptr) *value += kMeanings[which];
   return true;
 }
 
-bool JsonReader::ReadEscape(std::string& value) {
-  if (position_ >= text_.size()) return Fail("a cut string");
-  const char c = text_[position_++];
-  switch (c) {
-    case '"':
-    case '\\':
-    case '/':
-      value += c;
-      return true;
-    case 'b':
-      value += '\b';
-      return true;
-    case 'f':
-      value += '\f';
-      return true;
-    case 'n':
-      value += '\n';
-      return true;
-    case 'r':
-      value += '\r';
-      return true;
-    case 't':
-      value += '\t';
-      return true;
-    case 'u':
-      break;
-    default:
-      return Fail("an unknown escape");
-  }
-  uint32_t unit = 0;
-  if (!ReadUnit(unit)) return false;
-  if (unit >= 0xD800 && unit < 0xDC00 && text_.substr(position_, 2) == "\\u") {
-    const size_t before = position_;
-    position_ += 2;
-    uint32_t low = 0;
-    if (!ReadUnit(low)) return false;
-    if (low >= 0xDC00 && low < 0xE000) {
-      unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+bool JsonReader::ScanUnicodeEscape(std::string* value) {
+  auto character = CodeUnit(text_.substr(position_));
+  if (!character) return Fail("four hexadecimal digits are missing after \\u");
+  size_t size = 6;
+  if (*character >= 0xD800 && *character < 0xE000) {
+    const auto low = CodeUnit(text_.substr(position_ + size));
+    if (*character < 0xDC00 && low && *low >= 0xDC00 && *low < 0xE000) {
+      character = 0x10000 + ((*character - 0xD800) << 10) + (*low - 0xDC00);
+      size = 12;
+    } else if (rules_.refuses_lone_surrogates) {
+      return Fail("half of a surrogate pair is missing");
     } else {
-      position_ = before;  // a lone surrogate, then something else
+      character = 0xFFFD;
     }
   }
-  AppendUtf8(unit >= 0xD800 && unit < 0xE000 ? 0xFFFD : unit, value);
+  position_ += size;
+  if (value != nullptr) AppendUtf8(*character, *value);
   return true;
 }
 
 bool JsonReader::ReadString(std::string& value) {
   value.clear();
-  if (!Take('"')) return false;
-  while (position_ < text_.size()) {
-    const size_t begin = position_;
-    while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\\' &&
-           static_cast<unsigned char>(text_[position_]) >= 0x20) {
-      ++position_;
-    }
-    value.append(text_.substr(begin, position_ - begin));
-    if (position_ >= text_.size()) break;
-    const char c = text_[position_++];
-    if (c == '"') return true;
-    if (c != '\\') return Fail("a control character in a string");
-    if (!ReadEscape(value)) return false;
-  }
-  return Fail("a string without end");
+  return Expect(Kind::kString) && ScanString(&value);
+}
+
+bool JsonReader::TakeDigits() {
+  const size_t begin = position_;
+  while (IsAsciiDigit(Next())) ++position_;
+  return position_ > begin;
 }
 
 bool JsonReader::ReadNumber(std::string_view& spelling) {
-  if (Peek() != Kind::kNumber) return Fail("expected a number");
+  if (!Expect(Kind::kNumber)) return false;
   const size_t begin = position_;
-  const auto digits = [&] {
-    const size_t first = position_;
-    while (position_ < text_.size() && IsDigit(text_[position_])) ++position_;
-    return position_ > first;
-  };
-  if (text_[position_] == '-') ++position_;
-  const bool zero = position_ < text_.size() && text_[position_] == '0';
+  if (Next() == '-') ++position_;
   const size_t first = position_;
-  if (!digits() || (zero && position_ > first + 1)) return Fail("a bad number");
-  if (position_ < text_.size() && text_[position_] == '.') {
-    ++position_;
-    if (!digits()) return Fail("a bad number");
+  if (!TakeDigits()) {
+    position_ = begin;
+    return Fail(kNoValue);
   }
-  if (position_ < text_.size() && (text_[position_] == 'e' || text_[position_] == 'E')) {
+  if (text_[first] == '0' && position_ > first + 1) {
+    position_ = first;
+    return Fail("a number must not begin with 0");
+  }
+  if (Next() == '.') {
     ++position_;
-    if (position_ < text_.size() && (text_[position_] == '+' || text_[position_] == '-')) {
-      ++position_;
-    }
-    if (!digits()) return Fail("a bad number");
+    if (!TakeDigits()) return Fail("digits are missing after the decimal point");
+  }
+  if (Next() == 'e' || Next() == 'E') {
+    ++position_;
+    if (Next() == '+' || Next() == '-') ++position_;
+    if (!TakeDigits()) return Fail("digits are missing in the exponent");
   }
   spelling = text_.substr(begin, position_ - begin);
   return true;
@@ -206,12 +229,12 @@ bool JsonReader::ReadDouble(double& value) {
 }
 
 bool JsonReader::ReadBool(bool& value) {
-  if (Peek() != Kind::kBool) return Fail("expected true or false");
-  value = text_[position_] == 't';
+  if (!Expect(Kind::kBool)) return false;
+  value = Next() == 't';
   return TakeWord(value ? "true" : "false");
 }
 
-bool JsonReader::ReadNull() { return TakeWord("null"); }
+bool JsonReader::ReadNull() { return Expect(Kind::kNull) && TakeWord("null"); }
 
 bool JsonReader::Skip() {
   switch (Peek()) {
@@ -225,16 +248,14 @@ bool JsonReader::Skip() {
       std::string_view spelling;
       return ReadNumber(spelling);
     }
-    case Kind::kString: {
-      std::string text;
-      return ReadString(text);
-    }
+    case Kind::kString:
+      return ScanString(nullptr);
     case Kind::kArray:
       return ReadArray([this] { return Skip(); });
     case Kind::kObject:
       return ReadObject([this](std::string_view) { return Skip(); });
     default:
-      return Fail("expected a value");
+      return Fail("the text ends where a value is missing");
   }
 }
 
@@ -244,6 +265,25 @@ bool JsonReader::ReadRaw(std::string_view& raw) {
   if (!Skip()) return false;
   raw = text_.substr(begin, position_ - begin);
   return true;
+}
+
+std::string_view NameOfKind(JsonReader::Kind kind) {
+  switch (kind) {
+    case JsonReader::Kind::kNull:
+      return "null";
+    case JsonReader::Kind::kBool:
+      return "true or false";
+    case JsonReader::Kind::kNumber:
+      return "a number";
+    case JsonReader::Kind::kString:
+      return "a string";
+    case JsonReader::Kind::kArray:
+      return "a list";
+    case JsonReader::Kind::kObject:
+      return "an object";
+    default:
+      return "a value";
+  }
 }
 
 std::string JsonQuoted(std::string_view text) {

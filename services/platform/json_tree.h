@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "services/platform/json_reader.h"
 #include "services/platform/status.h"
 
 namespace winnow {
@@ -14,7 +15,7 @@ struct JsonMember;
 // A value of a JSON text as it stands there: what is wrong with it can be told with its line, and
 // nothing is lost (repeated names, the spelling of numbers).
 struct JsonValue {
-  enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
+  using Kind = JsonReader::Kind;  // neither kEnd nor kError
   Kind kind = Kind::kNull;
   std::string_view raw;  // of the text
   std::vector<JsonValue> items;
@@ -26,9 +27,6 @@ struct JsonMember {
   std::string_view raw;  // the name as it is spelled, with its quotes
   JsonValue value;
 };
-
-// "an object", "a string", ...
-std::string_view NameOfKind(JsonValue::Kind kind);
 
 // "origin:LINE:COLUMN" of a place in `text`; columns count characters from 1.
 std::string JsonPlace(std::string_view text, std::string_view place, std::string_view origin);

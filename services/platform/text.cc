@@ -171,7 +171,7 @@ std::string GuessLanguage(std::string_view text) {
 
 bool IsSlug(std::string_view text) {
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    return IsAsciiLowerAlnum(c) || c == '-';
   });
 }
 

@@ -14,9 +14,6 @@ namespace {
 constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kMaxCodePoint = 0x10FFFF;
 
-bool IsLetter(char c) { return ToLowerAscii(c) >= 'a' && ToLowerAscii(c) <= 'z'; }
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 struct Reference {
   size_t size;  // bytes from '&' on
   char32_t character;
@@ -34,11 +31,7 @@ char32_t CharacterOfNumber(char32_t number) {
   return number == 0 || surrogate || number > kMaxCodePoint ? kReplacement : number;
 }
 
-int DigitValue(char c, char32_t base) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = ToLowerAscii(c);
-  return base == 16 && lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
+int DigitValue(char c, char32_t base) { return base == 16 || IsAsciiDigit(c) ? HexValue(c) : -1; }
 
 // "&#8217;", "&#x2019;"; browsers do without the semicolon too.
 std::optional<Reference> ReadNumeric(std::string_view text) {
@@ -117,8 +110,8 @@ class MarkupSkipper {
     // What CDATA holds is text.
     if (rest.starts_with("<![CDATA[")) return at + 9;
     if (rest[1] == '!' || rest[1] == '?') return After(">", at);
-    if (IsLetter(rest[1])) return AfterElement(at);
-    if (rest[1] == '/' && rest.size() > 2 && IsLetter(rest[2])) return AfterTag(at);
+    if (IsAsciiLetter(rest[1])) return AfterElement(at);
+    if (rest[1] == '/' && rest.size() > 2 && IsAsciiLetter(rest[2])) return AfterTag(at);
     return at;
   }
 
@@ -137,7 +130,7 @@ class MarkupSkipper {
       if (c == '>') return i + 1;
       const bool closes_later = (c == '"' && i < last_double_) || (c == '\'' && i < last_single_);
       if (before == '=' && closes_later) i = html_.find(c, i + 1);
-      if (!IsSpace(c)) before = c;
+      if (!IsAsciiSpace(c)) before = c;
     }
     return html_.size();
   }
@@ -149,7 +142,7 @@ class MarkupSkipper {
       const std::string_view tag = html_.substr(at + 1);
       if (!StartsWithAnyCase(tag, name)) continue;
       const char next = tag.size() > name.size() ? tag[name.size()] : '>';
-      if (IsSpace(next) || next == '>' || next == '/') return AfterClosingTag(end, name);
+      if (IsAsciiSpace(next) || next == '>' || next == '/') return AfterClosingTag(end, name);
     }
     return end;
   }

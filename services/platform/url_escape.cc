@@ -25,12 +25,6 @@ constexpr std::array<Kind, 256> kKinds = MakeKinds();
 
 Kind KindOf(char c) { return kKinds[static_cast<unsigned char>(c)]; }
 
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 // The byte that the "%XX" at `i` stands for, or -1.
 int EscapedByte(std::string_view text, size_t i) {
   if (text.size() - i < 3) return -1;

@@ -51,9 +51,7 @@ std::optional<std::string> ToAscii(const std::string& host) {
   return ascii;
 }
 
-bool IsHostCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
+bool IsHostCharacter(char c) { return IsAsciiLowerAlnum(c) || c == '-' || c == '_'; }
 
 // Lower-case names and IPv4 addresses.
 bool IsHostName(std::string_view host) {

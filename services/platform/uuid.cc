@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "services/platform/ascii.h"
 #include "services/platform/random.h"
 
 namespace winnow {
@@ -20,10 +21,6 @@ void AppendHex(uint64_t value, int digits, std::string& out) {
   for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
     out += "0123456789abcdef"[(value >> shift) & 0xF];
   }
-}
-
-bool IsHexDigit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 }  // namespace
@@ -52,7 +49,7 @@ bool IsUuid(std::string_view text) {
   if (text.size() != 36) return false;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? text[i] != '-' : !IsHexDigit(text[i])) return false;
+    if (dash ? text[i] != '-' : HexValue(text[i]) < 0) return false;
   }
   return true;
 }

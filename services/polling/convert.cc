@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/platform/ascii.h"
 #include "services/platform/hash.h"
 #include "services/platform/page_token.h"
 #include "services/platform/text.h"
@@ -17,8 +18,7 @@ uint64_t FilterOf(const WatchQuery& query) { return Hash64(query.kind + "/" + qu
 
 bool IsJobId(const std::string& id) {
   const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == ':' || c == '-';
+    return IsAsciiAlnum(c) || c == '.' || c == '_' || c == ':' || c == '-';
   };
   return !id.empty() && id.size() <= kMaxName && std::all_of(id.begin(), id.end(), fits);
 }

@@ -1,6 +1,6 @@
 #include "services/polling/service.h"
 
-#include "services/platform/grpc/binder.h"
+#include "services/platform/grpc/bind_methods.h"
 #include "services/polling/handlers.h"
 #include "services/polling/worker.h"
 #include "services/polling/worker_view.h"
@@ -9,99 +9,40 @@
 namespace winnow::polling {
 namespace {
 
+#define WINNOW_SERVICE "winnow.polling.v1.PollingRegistryService"
+
 constexpr char kSchema[] = "polling";
-
-using rpc::Lane;
-#define WINNOW_METHOD(Name, lane) \
-  constexpr rpc::Method k##Name { "winnow.polling.v1.PollingRegistryService/" #Name, Lane::lane }
-WINNOW_METHOD(RegisterJob, kWrite);
-WINNOW_METHOD(BatchRegisterJobs, kWrite);
-WINNOW_METHOD(ImportJobs, kWrite);
-WINNOW_METHOD(ClaimJobs, kWrite);
-WINNOW_METHOD(HeartbeatJobs, kWrite);
-WINNOW_METHOD(ReportProgress, kWrite);
-WINNOW_METHOD(RescheduleJob, kWrite);
-WINNOW_METHOD(TransitionJob, kWrite);
-WINNOW_METHOD(CompleteJob, kWrite);
-WINNOW_METHOD(FailJob, kWrite);
-WINNOW_METHOD(ReleaseJob, kWrite);
-WINNOW_METHOD(CancelJob, kWrite);
-WINNOW_METHOD(RequeueJob, kWrite);
-WINNOW_METHOD(BuryJob, kWrite);
-WINNOW_METHOD(KickJobs, kWrite);
-WINNOW_METHOD(PurgeJobs, kWrite);
-WINNOW_METHOD(WatchJobs, kRead);
-WINNOW_METHOD(UpdatePolicy, kWrite);
-WINNOW_METHOD(PauseKind, kWrite);
-WINNOW_METHOD(ResumeKind, kWrite);
-WINNOW_METHOD(GetPolicy, kRead);
-WINNOW_METHOD(PreviewPolicy, kRead);
-WINNOW_METHOD(GetStats, kRead);
-WINNOW_METHOD(GetJob, kRead);
-WINNOW_METHOD(ListJobs, kRead);
-WINNOW_METHOD(ListJobEvents, kRead);
-#undef WINNOW_METHOD
-
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
 
 class Service final : public v1::PollingRegistryService::CallbackService {
  public:
   Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
 
-// The same for all: the handler of the same name.
-#define WINNOW_UNARY(Name)                                                                   \
-  ServerUnaryReactor* Name(CallbackServerContext* context, const v1::Name##Request* request, \
-                           v1::Name##Response* response) override {                          \
-    return binder_.Unary(context, request, response, k##Name,                                \
-                         [this](const rpc::CallContext& call, const v1::Name##Request& r) {  \
-                           return handlers_.Name(call, r);                                   \
-                         });                                                                 \
-  }
-  WINNOW_UNARY(RegisterJob)
-  WINNOW_UNARY(BatchRegisterJobs)
-  WINNOW_UNARY(ImportJobs)
-  WINNOW_UNARY(HeartbeatJobs)
-  WINNOW_UNARY(ReportProgress)
-  WINNOW_UNARY(RescheduleJob)
-  WINNOW_UNARY(TransitionJob)
-  WINNOW_UNARY(CompleteJob)
-  WINNOW_UNARY(FailJob)
-  WINNOW_UNARY(ReleaseJob)
-  WINNOW_UNARY(CancelJob)
-  WINNOW_UNARY(RequeueJob)
-  WINNOW_UNARY(BuryJob)
-  WINNOW_UNARY(KickJobs)
-  WINNOW_UNARY(PurgeJobs)
-  WINNOW_UNARY(GetPolicy)
-  WINNOW_UNARY(UpdatePolicy)
-  WINNOW_UNARY(PreviewPolicy)
-  WINNOW_UNARY(PauseKind)
-  WINNOW_UNARY(ResumeKind)
-  WINNOW_UNARY(GetStats)
-  WINNOW_UNARY(GetJob)
-  WINNOW_UNARY(ListJobs)
-  WINNOW_UNARY(ListJobEvents)
-#undef WINNOW_UNARY
-
-  ServerUnaryReactor* ClaimJobs(CallbackServerContext* context, const v1::ClaimJobsRequest* request,
-                                v1::ClaimJobsResponse* response) override {
-    return binder_.Deferred(context, request, response, kClaimJobs,
-                            [this](const rpc::CallContext& call, const v1::ClaimJobsRequest& r,
-                                   rpc::Completion<v1::ClaimJobsResponse> done) {
-                              handlers_.ClaimJobs(call, r, std::move(done));
-                            });
-  }
-
-  grpc::ServerWriteReactor<v1::WatchJobsResponse>* WatchJobs(
-      CallbackServerContext* context, const v1::WatchJobsRequest* request) override {
-    return binder_.Watch<v1::WatchJobsRequest, v1::WatchJobsResponse>(
-        context, request, kWatchJobs,
-        [this](const rpc::CallContext& call, const v1::WatchJobsRequest& r,
-               JobWatch::Subscriber subscriber) {
-          return handlers_.WatchJobs(call, r, std::move(subscriber));
-        });
-  }
+  WINNOW_UNARY(RegisterJob, kWrite, handlers_)
+  WINNOW_UNARY(BatchRegisterJobs, kWrite, handlers_)
+  WINNOW_UNARY(ImportJobs, kWrite, handlers_)
+  WINNOW_UNARY(HeartbeatJobs, kWrite, handlers_)
+  WINNOW_UNARY(ReportProgress, kWrite, handlers_)
+  WINNOW_UNARY(RescheduleJob, kWrite, handlers_)
+  WINNOW_UNARY(TransitionJob, kWrite, handlers_)
+  WINNOW_UNARY(CompleteJob, kWrite, handlers_)
+  WINNOW_UNARY(FailJob, kWrite, handlers_)
+  WINNOW_UNARY(ReleaseJob, kWrite, handlers_)
+  WINNOW_UNARY(CancelJob, kWrite, handlers_)
+  WINNOW_UNARY(RequeueJob, kWrite, handlers_)
+  WINNOW_UNARY(BuryJob, kWrite, handlers_)
+  WINNOW_UNARY(KickJobs, kWrite, handlers_)
+  WINNOW_UNARY(PurgeJobs, kWrite, handlers_)
+  WINNOW_UNARY(GetPolicy, kRead, handlers_)
+  WINNOW_UNARY(UpdatePolicy, kWrite, handlers_)
+  WINNOW_UNARY(PreviewPolicy, kRead, handlers_)
+  WINNOW_UNARY(PauseKind, kWrite, handlers_)
+  WINNOW_UNARY(ResumeKind, kWrite, handlers_)
+  WINNOW_UNARY(GetStats, kRead, handlers_)
+  WINNOW_UNARY(GetJob, kRead, handlers_)
+  WINNOW_UNARY(ListJobs, kRead, handlers_)
+  WINNOW_UNARY(ListJobEvents, kRead, handlers_)
+  WINNOW_DEFERRED(ClaimJobs, kWrite, handlers_)
+  WINNOW_WATCH(WatchJobs, kRead, handlers_)
 
  private:
   rpc::Binder binder_;

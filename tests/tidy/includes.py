@@ -17,7 +17,7 @@ STANDARD = r"[a-z_0-9]+"
 # The platform's pure parts: rules of their own, no I/O.
 PURE = (
     r"services/platform/"
-    r"(status|clock|text|hash|url|page_token|json_reader|charset|xml|http/target)\.h"
+    r"(status|clock|ascii|text|hash|url|page_token|json_reader|charset|xml|http/target)\.h"
 )
 # google/protobuf's well-known types and google/rpc; grpc.pb.h is a stub, no message.
 MESSAGES = r"google/(protobuf|rpc)/[a-z_]+\.pb\.h|winnow/(common|events|{service})/v1/\w+\.pb\.h"
@@ -53,7 +53,7 @@ OWN = {
 }
 HINT = {
     "domain": "domain rules know std and platform/"
-    "{status,clock,text,hash,url,page_token,json_reader,charset,xml,http/target}.h only",
+    "{status,clock,ascii,text,hash,url,page_token,json_reader,charset,xml,http/target}.h only",
     "store": "a store knows its domain and platform/postgres",
     "convert": "convert knows its domain and its own messages",
     "handlers": "handlers know no gRPC library, no driver and no other service",

@@ -79,6 +79,7 @@ class IncludeTable(unittest.TestCase):
                 path,
                 "<grpcpp/grpcpp.h>",
                 "<pqxx/pqxx>",
+                '"services/platform/grpc/bind_methods.h"',
                 '"services/platform/grpc/binder.h"',
                 '"winnow/dedup/v1/dedup_service.grpc.pb.h"',
             )

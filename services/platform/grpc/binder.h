@@ -16,18 +16,7 @@
 
 // Binds handlers to the generated CallbackService. Everything that is the same for all calls
 // happens here, once: authenticate, admit, check the deadline, run on a bounded pool, catch the
-// last exception, log and count, finish. Used by service.cc files only.
-//
-//   constexpr rpc::Method kGetItem{"winnow.collector.v1.CollectorService/GetItem"};
-//
-//   grpc::ServerUnaryReactor* GetItem(grpc::CallbackServerContext* context,
-//                                     const GetItemRequest* request,
-//                                     GetItemResponse* response) override {
-//     return binder_.Unary(context, request, response, kGetItem,
-//                          [this](const rpc::CallContext& call, const GetItemRequest& r) {
-//                            return handlers_.GetItem(call, r);
-//                          });
-//   }
+// last exception, log and count, finish. Services bind their methods by bind_methods.h.
 namespace winnow::rpc {
 
 class Binder {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "services/platform/ascii.h"
 #include "services/platform/grpc/error_exit.h"
 #include "services/platform/grpc/rpc_status.h"
 #include "services/platform/log.h"
@@ -28,8 +29,7 @@ std::string_view Header(const grpc::CallbackServerContext& context, const char* 
 bool IsSaneRequestId(std::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestIdLength &&
          std::all_of(id.begin(), id.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                  c == '-' || c == '_' || c == '.' || c == ':' || c == '/';
+           return IsAsciiAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':' || c == '/';
          });
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 
+#include "services/platform/ascii.h"
 #include "services/platform/http/error.h"
 
 namespace winnow::http {
@@ -50,9 +51,7 @@ StatusOr<Target> Read(CURLU* url) {
   if (!Part(url, CURLUPART_USER).empty() || !Part(url, CURLUPART_PASSWORD).empty()) {
     return Bad("must not hold a user name or password");
   }
-  target.host = Part(url, CURLUPART_HOST);
-  std::transform(target.host.begin(), target.host.end(), target.host.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  target.host = LowerAscii(Part(url, CURLUPART_HOST));
   if (!target.host.empty() && target.host.back() == '.') target.host.pop_back();
   if (target.host.empty() || !Part(url, CURLUPART_ZONEID).empty()) return Bad("has no usable host");
   const std::string port = Part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 
+#include "services/platform/ascii.h"
 #include "services/platform/http/address.h"
 #include "services/platform/http/error.h"
 
@@ -24,13 +25,6 @@ std::string_view Trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return lower;
 }
 
 template <class Value>
@@ -126,7 +120,7 @@ bool Transfer::TakeHeader(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return true;
   response_.headers.push_back(
-      {LowerCase(line.substr(0, colon)), std::string(Trim(line.substr(colon + 1)))});
+      {LowerAscii(line.substr(0, colon)), std::string(Trim(line.substr(colon + 1)))});
   return true;
 }
 
