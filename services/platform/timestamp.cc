@@ -1,8 +1,11 @@
 #include "services/platform/timestamp.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <optional>
+
+#include "absl/time/time.h"
+#include "services/platform/ascii.h"
 
 namespace winnow {
 namespace {
@@ -15,104 +18,34 @@ constexpr int64_t kMinSeconds = -62'135'596'800;  // 0001-01-01T00:00:00Z
 constexpr int64_t kMaxSeconds = 253'402'300'799;  // 9999-12-31T23:59:59Z
 constexpr int64_t kMaxDurationSeconds = 315'576'000'000;
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
+constexpr size_t kDateSize = 10;  // "2026-02-01"
+constexpr size_t kSecondAt = 17;
 
 Status Bad(std::string description) { return InvalidField("", std::move(description)); }
 
-// Reads a text from the left; one failure makes everything after it fail.
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : text_(text) {}
-
-  // Exactly `digits` decimal digits.
-  int Number(size_t digits) {
-    if (text_.size() < digits) return Fail();
-    int value = 0;
-    for (size_t i = 0; i < digits; ++i) {
-      if (text_[i] < '0' || text_[i] > '9') return Fail();
-      value = value * 10 + (text_[i] - '0');
+// "2026-02-01T09:00:00.5+09:00" and its like, whatever the digits say. Abseil alone would take
+// white space, years of any length and one-digit months too.
+bool HasShape(std::string_view text) {
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+  const auto matches = [&text](std::string_view shape) {
+    const bool fits = text.size() >= shape.size() &&
+                      std::equal(shape.begin(), shape.end(), text.begin(), [](char want, char c) {
+                        if (want == 'd') return IsAsciiDigit(c);
+                        return want == 'T' ? c == 'T' || c == 't' || c == ' ' : want == c;
+                      });
+    if (fits) text.remove_prefix(shape.size());
+    return fits;
+  };
+  const bool space = text.size() > kDateSize && text[kDateSize] == ' ';
+  if (!matches(kShape)) return false;
+  if (matches(".")) {
+    if (!matches("d")) return false;
+    while (matches("d")) {
     }
-    text_.remove_prefix(digits);
-    return value;
   }
-  bool Take(std::string_view any_of) {
-    if (text_.empty() || any_of.find(text_[0]) == std::string_view::npos) return false;
-    last_ = text_[0];
-    text_.remove_prefix(1);
-    return true;
-  }
-  void Expect(std::string_view any_of) {
-    if (!Take(any_of)) Fail();
-  }
-  // Digits after a decimal point, truncated to microseconds.
-  int64_t Fraction() {
-    int64_t value = 0;
-    int64_t weight = 100'000;
-    size_t used = 0;
-    for (; used < text_.size() && text_[used] >= '0' && text_[used] <= '9'; ++used) {
-      value += weight * (text_[used] - '0');
-      weight /= 10;
-    }
-    if (used == 0) return Fail();
-    text_.remove_prefix(used);
-    return value;
-  }
-  char last() const { return last_; }
-  bool ok() const { return ok_; }
-  bool done() const { return text_.empty(); }
-
- private:
-  int Fail() {
-    ok_ = false;
-    text_ = {};
-    return 0;
-  }
-  std::string_view text_;
-  char last_ = 0;
-  bool ok_ = true;
-};
-
-struct Fields {
-  int year, month, day, hour, minute, second;
-  int64_t micros = 0;
-  int offset_minutes = 0;
-  bool offset_in_range = true;
-};
-
-std::optional<Fields> Scan(std::string_view text) {
-  Scanner in(text);
-  Fields fields{};
-  fields.year = in.Number(4);
-  in.Expect("-");
-  fields.month = in.Number(2);
-  in.Expect("-");
-  fields.day = in.Number(2);
-  in.Expect("Tt ");
-  const bool space = in.last() == ' ';
-  fields.hour = in.Number(2);
-  in.Expect(":");
-  fields.minute = in.Number(2);
-  in.Expect(":");
-  fields.second = in.Number(2);
-  if (in.Take(".")) fields.micros = in.Fraction();
-  fields.offset_in_range = true;
-  if (in.done()) {
-    if (!space) return std::nullopt;
-  } else if (!in.Take("Zz")) {
-    in.Expect("+-");
-    const int sign = in.last() == '-' ? -1 : 1;
-    const int hours = in.Number(2);
-    in.Expect(":");
-    const int minutes = in.Number(2);
-    fields.offset_in_range = hours < 24 && minutes < 60;
-    fields.offset_minutes = sign * (hours * 60 + minutes);
-  }
-  if (!in.ok() || !in.done()) return std::nullopt;
-  return fields;
-}
-
-bool InRange(const Fields& fields, std::chrono::year_month_day date) {
-  return date.ok() && fields.hour < 24 && fields.minute < 60 && fields.second <= 60 &&
-         fields.offset_in_range;
+  if (text.empty()) return space;
+  return text == "Z" || text == "z" ||
+         ((matches("+") || matches("-")) && matches("dd:dd") && text.empty());
 }
 
 }  // namespace
@@ -180,25 +113,28 @@ std::string FormatTime(Time time) {
 }
 
 StatusOr<Time> ParseTime(std::string_view text) {
-  const auto fields = Scan(text);
-  if (!fields) {
+  if (!HasShape(text)) {
     return Bad(
         "is not an RFC 3339 time: write it like 2026-02-01T09:00:00+09:00 or "
         "2026-02-01T00:00:00Z");
   }
-  const std::chrono::year_month_day date(std::chrono::year(fields->year),
-                                         std::chrono::month(static_cast<unsigned>(fields->month)),
-                                         std::chrono::day(static_cast<unsigned>(fields->day)));
-  if (!InRange(*fields, date)) {
+  std::string spelled(text);
+  spelled[kDateSize] = 'T';
+  if (spelled.back() == 'z') spelled.back() = 'Z';
+  if (IsAsciiDigit(spelled.back()) && spelled.find_first_of("+-", kDateSize) == std::string::npos) {
+    spelled += 'Z';
+  }
+  const bool leap = spelled.compare(kSecondAt, 2, "60") == 0;
+  if (leap) spelled.replace(kSecondAt, 2, "59");  // Abseil would drop its fraction
+  absl::Time parsed;
+  if (!absl::ParseTime(absl::RFC3339_full, spelled, &parsed, nullptr)) {
     return Bad("names a date, time or offset that does not exist");
   }
-  const Time time = std::chrono::sys_days(date) + std::chrono::hours(fields->hour) +
-                    std::chrono::minutes(fields->minute - fields->offset_minutes) +
-                    seconds(fields->second) + Micros(fields->micros);
+  const Time time = Time(Micros(absl::ToUnixMicros(parsed))) + seconds(leap ? 1 : 0);
   const int64_t whole = floor<seconds>(time).time_since_epoch().count();
   if (whole < kMinSeconds || whole > kMaxSeconds) return Bad("must be in the years 1 to 9999");
   // A leap second is the last of a UTC day; it counts as the first second of the next.
-  if (fields->second == 60 && whole % 86'400 != 0) {
+  if (leap && whole % 86'400 != 0) {
     return Bad("has a second 60 that is not the end of a UTC day");
   }
   return time;
