@@ -1,6 +1,6 @@
 # winnow_embed(<target> <symbol> <file>...): each file becomes an entry of
 #   namespace winnow::embedded { extern const std::span<const File> <symbol>; }
-# (services/platform/embedded.h), in the order given.
+# (services/platform/base/embedded_file.h), in the order given.
 function(winnow_embed target symbol)
   set(out "${CMAKE_CURRENT_BINARY_DIR}/${symbol}_embedded.cc")
   set(inputs "")

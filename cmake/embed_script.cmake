@@ -5,7 +5,7 @@ foreach(file IN LISTS FILES)
   file(READ "${file}" text)
   string(APPEND entries "    {\"${name}\", R\"winnow_file(${text})winnow_file\"},\n")
 endforeach()
-file(WRITE "${OUT}" "#include \"services/platform/embedded.h\"
+file(WRITE "${OUT}" "#include \"services/platform/base/embedded_file.h\"
 
 namespace winnow::embedded {
 namespace {

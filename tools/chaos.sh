@@ -67,4 +67,4 @@ tools/install.sh --test
 build release winnow
 step "chaos $1"
 export WINNOW_BINARY="$PWD/build/release/bin/winnow"
-"$VENV/bin/python" tests/support/run_python_suite.py "${folder:-tests/chaos}" -k "$select" -s
+"$VENV/bin/python" tests/support/suite/run_python_suite.py "${folder:-tests/chaos}" -k "$select" -s

@@ -59,4 +59,4 @@ step "chaos upgrade"
 export WINNOW_OLD_BINARY="$old/build/release/bin/winnow"
 export WINNOW_NEW_BINARY="$new/build/release/bin/winnow"
 export WINNOW_BINARY="$WINNOW_NEW_BINARY"
-"$VENV/bin/python" tests/support/run_python_suite.py tests/chaos -k upgrade -s
+"$VENV/bin/python" tests/support/suite/run_python_suite.py tests/chaos -k upgrade -s

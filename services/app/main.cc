@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "services/app/command.h"
-#include "services/app/exit_code.h"
-#include "services/app/interrupt.h"
-#include "services/app/terminal.h"
-#include "services/platform/version.h"
+#include "services/app/client/exit_code.h"
+#include "services/app/client/interrupt.h"
+#include "services/app/client/terminal.h"
+#include "services/app/commands/command.h"
+#include "services/platform/base/version.h"
 
 namespace {
 

@@ -1,13 +1,13 @@
 #include "services/classification/service.h"
 
-#include "services/classification/handlers.h"
-#include "services/classification/service_llm.h"
-#include "services/classification/worker.h"
-#include "services/classification/worker_projection.h"
-#include "services/platform/grpc/bind_methods.h"
-#include "services/platform/log.h"
-#include "services/platform/timestamp.h"
-#include "services/platform/uuid.h"
+#include "services/classification/api/handlers.h"
+#include "services/classification/config.h"
+#include "services/classification/projection/projection_worker.h"
+#include "services/classification/runs/run_worker.h"
+#include "services/platform/base/uuid.h"
+#include "services/platform/grpc/call/bind_methods.h"
+#include "services/platform/process/log.h"
+#include "services/platform/proto/timestamp.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"
 
 namespace winnow::classification {
@@ -70,7 +70,7 @@ struct State {
         watches(std::chrono::milliseconds(200)),
         projection(platform.redis == nullptr
                        ? nullptr
-                       : std::make_unique<Projection>(
+                       : std::make_unique<ProjectionWorker>(
                              store, *platform.redis, platform.clock,
                              ProjectionOptions{.adopt = platform.adopt_redis_keys},
                              platform.metrics)),
@@ -84,8 +84,8 @@ struct State {
     if (made.ok()) llm = *std::move(made);
     return made.status();
   }
-  Worker::Options WorkerOptions(Platform& platform) {
-    Worker::Options options;
+  RunWorker::Options WorkerOptions(Platform& platform) {
+    RunWorker::Options options;
     options.name = NewUuidV7(platform.clock.Now());
     options.classifiers = {{"embedded", std::make_shared<EmbeddedClassifier>()}};
     if (llm != nullptr) options.classifiers["llm"] = llm;
@@ -125,13 +125,13 @@ struct State {
   }
 
   VerdictMetrics metrics;
-  Store store;
-  Policies policies;
-  Watches watches;
-  std::unique_ptr<Projection> projection;  // null: no Redis
-  std::shared_ptr<LlmClassifier> llm;      // null: there is none
-  Status llm_status;                       // of its making, told at the start
-  Worker worker;
+  CommentStore store;
+  CachedPolicyStore policies;
+  WatchLoop watches;
+  std::unique_ptr<ProjectionWorker> projection;  // null: no Redis
+  std::shared_ptr<LlmClassifier> llm;            // null: there is none
+  Status llm_status;                             // of its making, told at the start
+  RunWorker worker;
   Handlers handlers;
   Service service;
 };

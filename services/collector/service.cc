@@ -1,15 +1,15 @@
 #include "services/collector/service.h"
 
-#include "services/collector/handlers.h"
-#include "services/collector/handlers_sources.h"
-#include "services/collector/service_credentials.h"
-#include "services/collector/store.h"
-#include "services/collector/worker_scheduler.h"
-#include "services/platform/embedded.h"
-#include "services/platform/grpc/bind_methods.h"
-#include "services/platform/postgres/sequencer.h"
-#include "services/platform/timestamp.h"
-#include "services/platform/uuid.h"
+#include "services/collector/api/item_handlers.h"
+#include "services/collector/api/source_handlers.h"
+#include "services/collector/config.h"
+#include "services/collector/items/item_store.h"
+#include "services/collector/runs/schedule_worker.h"
+#include "services/platform/base/embedded_file.h"
+#include "services/platform/base/uuid.h"
+#include "services/platform/grpc/call/bind_methods.h"
+#include "services/platform/postgres/log/sequencer.h"
+#include "services/platform/proto/timestamp.h"
 #include "winnow/collector/v1/collector_service.grpc.pb.h"
 
 namespace winnow::embedded {
@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 class Service final : public v1::CollectorService::CallbackService {
  public:
-  Service(rpc::Runtime& runtime, Handlers& handlers, SourceHandlers& sources)
+  Service(rpc::Runtime& runtime, ItemHandlers& handlers, SourceHandlers& sources)
       : binder_(runtime), handlers_(handlers), sources_(sources) {}
 
   WINNOW_UNARY(BatchPutItems, kWrite, handlers_)
@@ -50,7 +50,7 @@ class Service final : public v1::CollectorService::CallbackService {
 
  private:
   rpc::Binder binder_;
-  Handlers& handlers_;
+  ItemHandlers& handlers_;
   SourceHandlers& sources_;
 };
 
@@ -102,8 +102,8 @@ struct State {
         scheduler(sources, quotas, ledger, runner, platform.clock, platform.metrics,
                   SchedulerOptions(platform)) {}
 
-  Scheduler::Options SchedulerOptions(Platform& platform) {
-    Scheduler::Options options;
+  ScheduleWorker::Options SchedulerOptions(Platform& platform) {
+    ScheduleWorker::Options options;
     options.holder = NewUuidV7(platform.clock.Now());
     options.lease = As<milliseconds>(config.lease());
     options.threads = config.run_threads();
@@ -127,20 +127,20 @@ struct State {
   const config::v1::Collector& config;
   const StatusOr<std::vector<Credential>> credentials;
   const std::vector<Credential> keys;
-  Store store;
+  ItemStore store;
   SourceStore sources;
   QuotaStore quotas;
-  Handlers handlers;
+  ItemHandlers handlers;
   RunWatches watches;
   SourceHandlers source_handlers;
   Service service;
   http::Client source_client;
   http::Client image_client;
-  Ledger ledger;
-  ImageFinder images;
-  Runner runner;
+  LedgerClient ledger;
+  ImageClient images;
+  RunWorker runner;
   pg::Sequencer sequencer;
-  Scheduler scheduler;
+  ScheduleWorker scheduler;
 };
 
 }  // namespace

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "services/dedup/handlers.h"
-#include "services/dedup/service_config.h"
-#include "services/dedup/service_text_rules.h"
-#include "services/dedup/worker_items.h"
-#include "services/platform/embedded.h"
-#include "services/platform/grpc/bind_methods.h"
-#include "services/platform/grpc/error_exit.h"
-#include "services/platform/grpc/peers.h"
-#include "services/platform/grpc/rpc_status.h"
-#include "services/platform/machine_limits.h"
-#include "services/platform/timestamp.h"
+#include "services/dedup/api/handlers.h"
+#include "services/dedup/config.h"
+#include "services/dedup/decide/item_consumer.h"
+#include "services/dedup/text/embedded_text_rules.h"
+#include "services/platform/base/embedded_file.h"
+#include "services/platform/grpc/call/bind_methods.h"
+#include "services/platform/grpc/errors/error_exit.h"
+#include "services/platform/grpc/errors/rpc_status.h"
+#include "services/platform/grpc/peers/peers.h"
+#include "services/platform/process/machine_limits.h"
+#include "services/platform/proto/timestamp.h"
 #include "winnow/collector/v1/collector_service.grpc.pb.h"
 #include "winnow/dedup/v1/dedup_service.grpc.pb.h"
 
@@ -130,15 +130,15 @@ struct State {
   }
 
   TextRules rules;
-  WorkerMetrics metrics;
+  DecisionMetrics metrics;
   MemoryBudget memory;
   LoadBudget loads;
-  StatusOr<std::unique_ptr<CachedEmbedder>> embedder;  // an error is told by the target's start
-  WorkerParts parts;
-  Store store;
-  History history;
+  StatusOr<std::unique_ptr<EmbedderWorker>> embedder;  // an error is told by the target's start
+  DecisionParts parts;
+  DecisionStore store;
+  HistoryStore history;
   DecisionWatch watch;
-  Worker worker;
+  DecisionWorker worker;
   ItemConsumer items;
   Handlers handlers;
   Service service;

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "services/platform/grpc/target.h"
+#include "services/platform/grpc/peers/target.h"
 #include "services/platform/platform.h"
-#include "services/platform/postgres/migrate.h"
+#include "services/platform/postgres/schema/migrate.h"
 
 namespace winnow::dedup {
 
-// Dedup as a row of services/app/targets.cc.
+// Dedup as a row of services/app/serve/targets.cc.
 rpc::Target MakeDedupTarget(Platform& platform);
 
 pg::Migrations DedupMigrations();

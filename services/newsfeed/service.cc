@@ -1,16 +1,16 @@
 #include "services/newsfeed/service.h"
 
-#include "services/newsfeed/handlers.h"
-#include "services/newsfeed/service_category_rules.h"
-#include "services/newsfeed/service_items.h"
-#include "services/newsfeed/store.h"
-#include "services/newsfeed/worker.h"
-#include "services/newsfeed/worker_index.h"
-#include "services/newsfeed/worker_projector.h"
-#include "services/newsfeed/worker_search.h"
-#include "services/platform/grpc/bind_methods.h"
-#include "services/platform/log.h"
-#include "services/platform/timestamp.h"
+#include "services/newsfeed/api/handlers.h"
+#include "services/newsfeed/labels/embedded_category_rules.h"
+#include "services/newsfeed/projection/projection_worker.h"
+#include "services/newsfeed/search/index_worker.h"
+#include "services/newsfeed/search/search_worker.h"
+#include "services/newsfeed/write/item_consumer.h"
+#include "services/newsfeed/write/items_client.h"
+#include "services/newsfeed/write/write_store.h"
+#include "services/platform/grpc/call/bind_methods.h"
+#include "services/platform/process/log.h"
+#include "services/platform/proto/timestamp.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
 
 namespace winnow::newsfeed {
@@ -71,7 +71,8 @@ struct Settings {
   size_t memory_feeds = 256;
 };
 
-// Defaults are filled in and checked by now (platform/config.h); an unset one keeps the default.
+// Defaults are filled in and checked by now (platform/config/config.h); an unset one keeps the
+// default.
 Settings ReadSettings(const config::v1::NewsFeed& config) {
   Settings settings;
   if (const auto max = FromDuration(config.max_future()); config.has_max_future() && max.ok()) {
@@ -93,7 +94,7 @@ Settings ReadSettings(const config::v1::NewsFeed& config) {
 constexpr std::chrono::seconds kSeedTime(10);
 
 // A namespace that has no category yet begins with those of the rules.
-Status SeedCategories(Store& store, const CategoryRules& rules) {
+Status SeedCategories(TreeStore& tree, const CategoryRules& rules) {
   std::vector<Category> categories;
   for (const RuleCategory& rule : rules.categories()) {
     Category category;
@@ -102,32 +103,35 @@ Status SeedCategories(Store& store, const CategoryRules& rules) {
     categories.push_back(std::move(category));
   }
   const Deadline deadline = std::chrono::steady_clock::now() + kSeedTime;
-  return store.SeedCategories(deadline, categories[0].ns, categories).status();
+  return tree.Seed(deadline, categories[0].ns, categories).status();
 }
 
 struct State {
   State(Platform& platform, const Settings& settings)
       : metrics(platform.metrics),
         pages(platform.metrics),
-        store(platform.reads, platform.writes, platform.logs, platform.clock,
-              {.max_future = settings.max_future}),
-        tree(platform.reads, platform.writes, platform.logs),
+        articles(platform.reads),
+        categories(platform.reads),
+        feeds(platform.reads),
+        status(platform.reads, feeds),
+        writes(platform.writes, platform.logs, platform.clock, last_commit,
+               {.max_future = settings.max_future}),
+        tree(platform.reads, platform.writes, platform.logs, last_commit),
         tree_worker(tree, platform.metrics),
         index(platform.reads, platform.writes, platform.logs),
         index_worker(index, platform.metrics),
         search(platform.reads, platform.writes, platform.metrics),
-        search_worker(
-            search, [this] { return store.last_commit(); }, platform.metrics),
+        search_worker(search, last_commit, platform.metrics),
         stats(platform.reads),
         memory(settings.memory_articles, settings.memory_feeds),
-        hub(platform.metrics),
-        keeper(platform.reads, store, memory, hub, static_cast<int>(settings.memory_articles),
-               platform.metrics),
-        worker(store, metrics, rules),
+        watches(platform.metrics),
+        memory_worker(platform.reads, feeds, memory, watches,
+                      static_cast<int>(settings.memory_articles), platform.metrics),
+        consumer(writes, categories, metrics, rules),
         handlers(PartsOf(platform, settings), {.stale_after = settings.stale_after}),
         service(platform.runtime, handlers) {
     if (!projector) return;
-    keeper.SetColdRead([this](const std::string& ns, const std::string& category) {
+    memory_worker.SetColdRead([this](const std::string& ns, const std::string& category) {
       return projector->Read(ns, category);
     });
   }
@@ -135,18 +139,24 @@ struct State {
   Handlers::Parts PartsOf(Platform& platform, const Settings& settings) {
     if (platform.redis != nullptr) {
       projections.emplace(platform.reads, platform.writes);
-      projector.emplace(
-          store, *projections, *platform.redis, platform.clock,
-          ProjectorOptions{.adopt = platform.adopt_redis_keys, .stale_after = settings.stale_after},
-          platform.metrics);
+      projector.emplace(feeds, categories, *projections, *platform.redis, platform.clock,
+                        ProjectionWorkerOptions{.adopt = platform.adopt_redis_keys,
+                                                .stale_after = settings.stale_after},
+                        platform.metrics);
     }
-    return {store,
+    return {articles,
+            categories,
+            feeds,
+            status,
+            writes,
             tree,
             tree_worker,
             search,
             stats,
             memory,
-            keeper,
+            memory_worker,
+            watches,
+            last_commit,
             platform.clock,
             metrics,
             pages,
@@ -158,7 +168,12 @@ struct State {
   UpsertMetrics metrics;
   PageMetrics pages;
   CategoryRules rules = DefaultCategoryRules();
-  Store store;
+  CommitPosition last_commit;
+  ArticleStore articles;
+  CategoryStore categories;
+  FeedStore feeds;
+  StatusStore status;
+  WriteStore writes;
   TreeStore tree;
   TreeWorker tree_worker;
   IndexStore index;
@@ -167,11 +182,11 @@ struct State {
   SearchWorker search_worker;
   StatsStore stats;
   FeedMemory memory;
-  WatchHub hub;
+  WatchHub watches;
   std::optional<ProjectionStore> projections;  // with a Redis only
-  std::optional<Projector> projector;
-  MemoryKeeper keeper;  // after the projector, which it reads
-  Worker worker;
+  std::optional<ProjectionWorker> projector;
+  MemoryWorker memory_worker;  // after the projector, which it reads
+  ItemConsumer consumer;
   Handlers handlers;
   Service service;
 };
@@ -179,7 +194,7 @@ struct State {
 // While the store is away, what memory holds is still served: taking the process out would take
 // that away too.
 std::vector<rpc::Probe> Probes(Platform& platform, const FeedMemory& memory,
-                               const std::optional<Projector>& projector) {
+                               const std::optional<ProjectionWorker>& projector) {
   const auto postgres = [&platform] { return platform.writes.Check(); };
   const auto feeds = [postgres, &memory] { return memory.empty() ? postgres() : OkStatus(); };
   std::vector<rpc::Probe> probes = {{"postgres", postgres, /*vital=*/false}, {"feeds", feeds}};
@@ -198,7 +213,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
       LoadCategoryRules(platform.config.newsfeed().category_rules_file());
   const Status rules_status = rules.status();
   if (rules.ok()) state->rules = *std::move(rules);
-  for (events::Consumer& consumer : state->worker.Consumers()) {
+  for (events::Consumer& consumer : state->consumer.Consumers()) {
     platform.transport.AddConsumer(std::move(consumer));
   }
   rpc::Target target;
@@ -209,25 +224,25 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.start = [&state = *state, rules_status](rpc::Peers& peers) -> Status {
     WINNOW_RETURN_IF_ERROR(rules_status);
     WINNOW_ASSIGN_OR_RETURN(const rpc::Peer collector, peers.Find("collector"));
-    if (const Status seeded = SeedCategories(state.store, state.rules); !seeded.ok()) {
+    if (const Status seeded = SeedCategories(state.tree, state.rules); !seeded.ok()) {
       log::Warn("the categories of the rules are made with the next start",
                 {{"why", Message(seeded)}});
     }
-    state.keeper.Start();
+    state.memory_worker.Start();
     state.tree_worker.Start();
     state.index_worker.Start();
     state.search_worker.Start();
     if (state.projector) state.projector->Start();
-    state.worker.Start(ItemsOf(collector));
+    state.consumer.Start(std::make_shared<ItemsClient>(collector));
     return OkStatus();
   };
   target.stop = [&state = *state] {
-    state.worker.Stop();
+    state.consumer.Stop();
     if (state.projector) state.projector->Stop();
     state.search_worker.Stop();
     state.index_worker.Stop();
     state.tree_worker.Stop();
-    state.keeper.Stop();
+    state.memory_worker.Stop();
   };
   target.state = std::move(state);
   return target;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "services/platform/clock.h"
-#include "services/platform/events/transport.h"
-#include "services/platform/grpc/runtime.h"
-#include "services/platform/metrics.h"
-#include "services/platform/postgres/pool.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/events/core/transport.h"
+#include "services/platform/grpc/runtime/runtime.h"
+#include "services/platform/postgres/pool/pool.h"
+#include "services/platform/process/metrics.h"
 #include "services/platform/redis/client.h"
 #include "winnow/config/v1/config.pb.h"
 

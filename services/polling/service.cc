@@ -1,9 +1,9 @@
 #include "services/polling/service.h"
 
-#include "services/platform/grpc/bind_methods.h"
-#include "services/polling/handlers.h"
-#include "services/polling/worker.h"
-#include "services/polling/worker_view.h"
+#include "services/platform/grpc/call/bind_methods.h"
+#include "services/polling/api/handlers.h"
+#include "services/polling/leases/sweep_worker.h"
+#include "services/polling/view/view_worker.h"
 #include "winnow/polling/v1/polling_service.grpc.pb.h"
 
 namespace winnow::polling {
@@ -49,8 +49,8 @@ class Service final : public v1::PollingRegistryService::CallbackService {
   Handlers& handlers_;
 };
 
-View::Options ViewOptions(const Platform& platform) {
-  View::Options options;
+ViewWorker::Options ViewOptions(const Platform& platform) {
+  ViewWorker::Options options;
   options.adopt = platform.adopt_redis_keys;
   return options;
 }
@@ -59,14 +59,16 @@ struct State {
   explicit State(Platform& platform)
       : metrics(platform.metrics),
         store(platform.reads, platform.writes),
-        claims(store, [this](const std::string& kind,
-                             std::span<const StaleJob> stale) { handlers.TellStale(kind, stale); }),
+        claims(store,
+               [this](const std::string& kind, std::span<const StaleJob> stale) {
+                 handlers.ReportStale(kind, stale);
+               }),
         watch(store),
         sequencer(platform.logs, EventSequence()),
         view(platform.redis == nullptr
                  ? nullptr
-                 : std::make_unique<View>(store, *platform.redis, platform.metrics,
-                                          ViewOptions(platform))),
+                 : std::make_unique<ViewWorker>(store, *platform.redis, platform.metrics,
+                                                ViewOptions(platform))),
         worker(store, metrics,
                {.swept =
                     [this, &platform] {
@@ -98,12 +100,12 @@ struct State {
   }
 
   JobMetrics metrics;
-  Store store;
-  ClaimQueue claims;
+  JobStore store;
+  ClaimWorker claims;
   JobWatch watch;
   pg::Sequencer sequencer;
-  std::unique_ptr<View> view;  // null: no Redis
-  Worker worker;
+  std::unique_ptr<ViewWorker> view;  // null: no Redis
+  SweepWorker worker;
   Handlers handlers;
   Service service;
 };

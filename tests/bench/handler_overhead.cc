@@ -22,7 +22,7 @@
 
 #include "tests/bench/child_server.h"
 #include "tests/bench/measure.h"
-#include "tests/support/echo_server.h"
+#include "tests/support/grpc/echo_server.h"
 
 namespace winnow::bench {
 namespace {

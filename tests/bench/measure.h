@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "services/platform/clock.h"
-#include "services/platform/status.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
 
 // What every benchmark needs.
 namespace winnow::bench {

@@ -347,7 +347,7 @@ def mebibytes(quantity: str) -> int:
 
 
 def test_default_limits_hold_what_is_derived_from_them() -> None:
-    """tests/unit/platform_resource_defaults_test.cc: every target fits from 768 MiB on."""
+    """tests/unit/platform/config/resource_defaults_test.cc: every target fits from 768 MiB on."""
     for deployment in of_kind(render(()), "Deployment"):
         resources = deployment["spec"]["template"]["spec"]["containers"][0]["resources"]
         limit = mebibytes(resources["limits"]["memory"])
@@ -365,7 +365,7 @@ def test_sizes_of_buffers_caches_and_pools_are_left_to_the_limits() -> None:
 
 def constant(name: str) -> int:
     """A number of the topology that Winnow declares; tests/e2e/test_split.py asks the broker."""
-    header = (ROOT / "services/platform/events/amqp_topology.h").read_text()
+    header = (ROOT / "services/platform/events/core/topology.h").read_text()
     found = re.search(rf"int {name} = ([0-9']+);", header)
     assert found, name
     return int(found[1].replace("'", ""))
@@ -373,7 +373,7 @@ def constant(name: str) -> int:
 
 def test_the_topology_is_the_one_that_winnow_declares() -> None:
     manifests = render(MATRIX["topology"])
-    source = (ROOT / "services/platform/events/amqp_topology.cc").read_text()
+    source = (ROOT / "services/platform/events/core/topology.cc").read_text()
     declared = set()
     for service, event in re.findall(r'"(\w+)", "winnow\.events\.v1\.(\w+)"\)', source):
         queue = f"winnow.{service}.{event}.v1"

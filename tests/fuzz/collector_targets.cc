@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "services/collector/dates.h"
-#include "services/collector/feed.h"
-#include "services/collector/head_scanner.h"
-#include "services/collector/naver.h"
-#include "services/collector/newsdata.h"
-#include "services/collector/opml.h"
-#include "services/platform/text.h"
+#include "services/collector/sources/dates.h"
+#include "services/collector/sources/feed.h"
+#include "services/collector/sources/head_scanner.h"
+#include "services/collector/sources/naver.h"
+#include "services/collector/sources/newsdata.h"
+#include "services/collector/sources/opml.h"
+#include "services/platform/base/text.h"
 #include "tests/fuzz/targets.h"
 
 namespace winnow::fuzz {

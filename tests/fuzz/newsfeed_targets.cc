@@ -1,12 +1,12 @@
 #include <google/protobuf/stubs/logging.h>
 
-#include "services/newsfeed/articles.h"
-#include "services/newsfeed/categories.h"
-#include "services/newsfeed/convert.h"
-#include "services/newsfeed/feed_token.h"
-#include "services/newsfeed/keywords.h"
-#include "services/platform/page_token.h"
-#include "services/platform/text.h"
+#include "services/newsfeed/api/convert.h"
+#include "services/newsfeed/articles/article.h"
+#include "services/newsfeed/articles/category.h"
+#include "services/newsfeed/feed/feed_token.h"
+#include "services/newsfeed/keywords/keywords.h"
+#include "services/platform/base/page_token.h"
+#include "services/platform/base/text.h"
 #include "tests/fuzz/targets.h"
 
 namespace winnow::fuzz {

@@ -1,18 +1,19 @@
 #include <array>
 #include <cmath>
 
-#include "services/platform/base64url.h"
-#include "services/platform/config.h"
-#include "services/platform/json_tree.h"
-#include "services/platform/listen_address.h"
-#include "services/platform/log.h"
-#include "services/platform/page_token.h"
-#include "services/platform/text.h"
-#include "services/platform/timestamp.h"
-#include "services/platform/trace.h"
-#include "services/platform/url.h"
-#include "services/platform/utf8.h"
-#include "services/platform/uuid.h"
+#include "services/platform/base/base64url.h"
+#include "services/platform/base/format/json_tree.h"
+#include "services/platform/base/page_token.h"
+#include "services/platform/base/text.h"
+#include "services/platform/base/timestamp.h"
+#include "services/platform/base/url/listen_address.h"
+#include "services/platform/base/url/url.h"
+#include "services/platform/base/utf8.h"
+#include "services/platform/base/uuid.h"
+#include "services/platform/config/config.h"
+#include "services/platform/grpc/call/trace_context.h"
+#include "services/platform/process/log.h"
+#include "services/platform/proto/timestamp.h"
 #include "tests/fuzz/targets.h"
 
 namespace winnow::fuzz {

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "services/platform/hash.h"
+#include "services/platform/base/hash.h"
 #include "tests/fuzz/fuzz.h"
 
 // Every fuzz target over the same inputs in each run: its seeds, and what becomes of them when they

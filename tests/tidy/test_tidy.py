@@ -6,12 +6,14 @@ from pathlib import Path
 
 import functions
 import includes
+import layout
+import rooms
 import text_rules
 import tidy
 from source import Source, code_of, walk
 
-STORE = "services/dedup/store.cc"
-DOMAIN = "services/dedup/overlap.cc"
+STORE = "services/dedup/history/decision_store.cc"
+DOMAIN = "services/dedup/log/review.cc"
 
 
 def rules_hit(path: str, text: str) -> set[str]:
@@ -31,32 +33,32 @@ class IncludeTable(unittest.TestCase):
         for header in included:
             self.assertTrue(include_findings(path, header), f"{path} includes {header}")
 
-    def test_domain_knows_std_and_the_pure_platform(self) -> None:
+    def test_pure_files_include_pure_files_and_platform_base(self) -> None:
         self.assert_allowed(
             DOMAIN,
             "<vector>",
-            '"services/platform/status.h"',
+            '"services/platform/base/status.h"',
             '"services/dedup/index/token_index.h"',
         )
         self.assert_refused(
             DOMAIN,
             "<pqxx/pqxx>",
             '"absl/status/status.h"',
-            '"services/platform/postgres/session.h"',
+            '"services/platform/postgres/session/session.h"',
             '"winnow/dedup/v1/dedup.pb.h"',
-            '"services/dedup/store.h"',
+            '"services/dedup/history/decision_store.h"',
         )
 
     def test_store_knows_postgres_and_its_domain(self) -> None:
         self.assert_allowed(
-            STORE, '"services/platform/postgres/session.h"', '"services/dedup/overlap.h"'
+            STORE, '"services/platform/postgres/session/session.h"', '"services/dedup/log/review.h"'
         )
         self.assert_refused(
-            STORE, "<pqxx/pqxx>", '"services/dedup/convert.h"', '"winnow/dedup/v1/dedup.pb.h"'
+            STORE, "<pqxx/pqxx>", '"services/dedup/api/convert.h"', '"winnow/dedup/v1/dedup.pb.h"'
         )
 
     def test_convert_knows_its_own_messages_and_no_stub(self) -> None:
-        path = "services/dedup/convert.h"
+        path = "services/dedup/api/convert.h"
         self.assert_allowed(
             path, '"winnow/dedup/v1/dedup_service.pb.h"', '"google/rpc/status.pb.h"'
         )
@@ -64,23 +66,23 @@ class IncludeTable(unittest.TestCase):
             path,
             '"winnow/dedup/v1/dedup_service.grpc.pb.h"',
             '"winnow/newsfeed/v1/newsfeed.pb.h"',
-            '"services/dedup/store.h"',
+            '"services/dedup/history/decision_store.h"',
         )
 
     def test_handlers_and_workers_know_no_driver_and_no_grpc(self) -> None:
-        for path in ("services/dedup/handlers.cc", "services/dedup/worker_tail.cc"):
+        for path in ("services/dedup/api/handlers.cc", "services/dedup/history/tail_worker.cc"):
             self.assert_allowed(
                 path,
-                '"services/platform/grpc/call.h"',
-                '"services/platform/postgres/pool.h"',
-                '"services/dedup/store.h"',
+                '"services/platform/grpc/call/call_context.h"',
+                '"services/platform/postgres/pool/pool.h"',
+                '"services/dedup/history/decision_store.h"',
             )
             self.assert_refused(
                 path,
                 "<grpcpp/grpcpp.h>",
                 "<pqxx/pqxx>",
-                '"services/platform/grpc/bind_methods.h"',
-                '"services/platform/grpc/binder.h"',
+                '"services/platform/grpc/call/bind_methods.h"',
+                '"services/platform/grpc/call/binder.h"',
                 '"winnow/dedup/v1/dedup_service.grpc.pb.h"',
             )
 
@@ -90,23 +92,91 @@ class IncludeTable(unittest.TestCase):
         self.assert_refused(path, '"services/newsfeed/service.h"')
 
     def test_platform_knows_no_service(self) -> None:
-        path = "services/platform/log.cc"
+        path = "services/platform/process/log.cc"
         self.assert_allowed(path, "<spdlog/spdlog.h>", '"winnow/events/v1/events.pb.h"')
         self.assert_refused(
             path,
-            '"services/dedup/store.h"',
+            '"services/dedup/history/decision_store.h"',
             '"winnow/dedup/v1/dedup.pb.h"',
             "<grpcpp/grpcpp.h>",
             "<pqxx/pqxx>",
         )
 
     def test_app_knows_only_the_service_headers(self) -> None:
-        self.assert_allowed("services/app/targets.cc", '"services/dedup/service.h"')
-        self.assert_refused("services/app/targets.cc", '"services/dedup/store.h"')
+        self.assert_allowed("services/app/serve/targets.cc", '"services/dedup/service.h"')
+        self.assert_refused(
+            "services/app/serve/targets.cc", '"services/dedup/history/decision_store.h"'
+        )
+
+    def test_rooms_form_one_direction(self) -> None:
+        path = "services/newsfeed/feed/feed_store.cc"
+        self.assert_allowed(path, '"services/newsfeed/articles/article_sql.h"')
+        self.assert_refused(
+            path,
+            '"services/newsfeed/write/write_store.h"',
+            '"services/newsfeed/api/convert.h"',
+            '"services/newsfeed/elsewhere/thing.h"',
+        )
+        with self.assertRaises(ValueError):
+            rooms.closure({"a": {"b"}, "b": {"a"}})
+
+    def test_roles_are_the_words_of_a_name(self) -> None:
+        for path, role in (
+            ("services/newsfeed/feed/feed_store_count.cc", "store"),
+            ("services/newsfeed/feed/feed_prefix.h", "pure"),
+            ("services/newsfeed/api/convert_feed.cc", "convert"),
+            ("services/newsfeed/api/watch_hub.h", "handlers"),
+            ("services/newsfeed/service.cc", "root"),
+            ("services/dedup/decide/bulk_turns.h", "worker"),
+        ):
+            self.assertEqual(role, includes.role_of(path), path)
+
+    def test_platform_base_does_no_io(self) -> None:
+        path = "services/platform/base/text.cc"
+        self.assert_allowed(path, "<string>", "<unicode/uchar.h>")
+        self.assert_refused(path, "<unistd.h>", "<fstream>", '"services/platform/process/log.h"')
 
     def test_quoted_includes_are_rooted_at_the_repository(self) -> None:
         self.assert_refused(STORE, '"store.h"', '"../platform/status.h"')
         self.assert_refused("tests/unit/x_test.cc", '"helpers.h"')
+
+
+class Layout(unittest.TestCase):
+    def findings(self, path: str, text: str) -> list[str]:
+        return [finding.message for finding in layout.check(Source(path, text))]
+
+    def test_a_class_is_in_the_file_of_its_name(self) -> None:
+        path = "services/newsfeed/feed/feed_store.h"
+        self.assertEqual([], self.findings(path, "class FeedStore final : public A {\n};\n"))
+        self.assertEqual([], self.findings(path, "struct Plain {\n};\nclass Other;\n"))
+        self.assertEqual(1, len(self.findings(path, "class OtherStore {\n};\n")))
+
+    def test_a_name_says_more_than_a_role(self) -> None:
+        path = "tests/unit/newsfeed/feed/feed_store_test.cc"
+        self.assertEqual([], self.findings(path, "struct PutBatch {\n};\nclass Store;\n"))
+        for name in ("Worker", "Store", "Batch", "Lane"):
+            self.assertEqual(1, len(self.findings(path, f"struct {name} {{\n}};\n")))
+
+    def test_code_has_a_header_and_tests_a_room(self) -> None:
+        tree = [
+            "services/newsfeed/feed/feed_store.h",
+            "services/newsfeed/feed/feed_store_count.cc",
+            "tests/unit/newsfeed/feed/feed_store_test.cc",
+            "tests/integration/newsfeed/feed_test.cc",
+        ]
+        self.assertEqual([], list(layout.check_tree(tree)))
+        for path in (
+            "services/newsfeed/feed/page_store.cc",
+            "tests/unit/newsfeed/feed_store_test.cc",
+            "tests/unit/newsfeed/nowhere/feed_store_test.cc",
+            "tests/integration/feed_test.cc",
+        ):
+            self.assertEqual(1, len(list(layout.check_tree([*tree, path]))), path)
+
+    def test_folders_are_bounded(self) -> None:
+        tree = [f"services/newsfeed/feed/a{i}.h" for i in range(30)]
+        self.assertEqual([], list(layout.check_tree(tree)))
+        self.assertEqual(1, len(list(layout.check_tree([*tree, "services/newsfeed/feed/b.h"]))))
 
 
 class Functions(unittest.TestCase):

@@ -63,7 +63,7 @@ def owns_by_value(path: str) -> bool:
 def joins_threads(path: str) -> bool:
     # Connecting by libpq, librabbitmq and the resolver cannot be ended from outside; its thread
     # owns all that it uses.
-    return path != "services/platform/unless_stopped.h"
+    return path != "services/platform/process/unless_stopped.h"
 
 
 def in_header(path: str) -> bool:
@@ -74,7 +74,7 @@ CPP_CALLS = (
   Call(r"\b(sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep)\b|(?<![\w.:>])sleep\s*\(",
        "wait for a condition with a deadline instead", may_not_sleep),
   Call(r"\bstd::(cout|cerr|clog)\b|\b(f?printf|puts|putchar)\s*\(",
-       "log through services/platform/log.h, or print in app", in_libraries),
+       "log through services/platform/process/log.h, or print in app", in_libraries),
   Call(r"\bnew\s+[A-Za-z_:]", "own by value, std::make_unique or std::vector", owns_by_value),
   Call(r"\bdelete\b\s*(\[\s*\])?\s*[A-Za-z_*(]", "own by value or std::unique_ptr", owns_by_value),
   Call(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol|atof|rand|srand|tmpnam|system)"

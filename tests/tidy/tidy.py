@@ -6,6 +6,7 @@ from pathlib import Path
 
 import functions
 import includes
+import layout
 import migrations
 import text_rules
 from source import Finding, Source, walk
@@ -22,12 +23,14 @@ def judge(source: Source) -> Iterator[Finding]:
     if source.path.startswith(DATA):
         yield from text_rules.check_words(source)
         return
-    for rules in (text_rules, includes, functions, migrations):
+    for rules in (text_rules, includes, layout, functions, migrations):
         yield from rules.check(source)
 
 
 def judge_tree(root: Path) -> Iterator[Finding]:
-    for path in walk(root):
+    paths = list(walk(root))
+    yield from layout.check_tree(paths)
+    for path in paths:
         try:
             text = (root / path).read_bytes().decode("utf-8")
         except UnicodeDecodeError:

@@ -11,9 +11,9 @@
 
 #include "services/classification/model/features.h"
 #include "services/classification/model/normalize.h"
-#include "services/platform/hash.h"
-#include "services/platform/json_reader.h"
-#include "services/platform/text.h"
+#include "services/platform/base/format/json_reader.h"
+#include "services/platform/base/hash.h"
+#include "services/platform/base/text.h"
 
 namespace winnow::classification {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "services/classification/model/features.h"
-#include "services/platform/hash.h"
+#include "services/platform/base/hash.h"
 
 namespace winnow::classification {
 namespace {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "services/dedup/service_text_rules.h"
-#include "services/dedup/tokens.h"
+#include "services/dedup/text/embedded_text_rules.h"
+#include "services/dedup/text/tokens.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 //
 //   embedder_report URL MODEL [COSINES]
 //
-// Proposes the line for services/dedup/embedder_calibration.cc, and writes one cosine a clear pair
-// to the file COSINES for rule_report: of the stream's pairs, then of those of 2022.
+// Proposes the line for services/dedup/embedding/embedder_calibration.cc, and writes one cosine a
+// clear pair to the file COSINES for rule_report: of the stream's pairs, then of those of 2022.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "services/dedup/service_embedder.h"
-#include "services/dedup/service_text_rules.h"
-#include "tests/support/news_stream.h"
-#include "tests/support/pair_labels.h"
+#include "services/dedup/embedding/embedder_client.h"
+#include "services/dedup/text/embedded_text_rules.h"
+#include "tests/support/news/news_stream.h"
+#include "tests/support/news/pair_labels.h"
 
 namespace {
 

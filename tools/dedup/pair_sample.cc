@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "services/dedup/index/window_index.h"
-#include "services/dedup/service_text_rules.h"
-#include "tests/support/news_stream.h"
+#include "services/dedup/text/embedded_text_rules.h"
+#include "tests/support/news/news_stream.h"
 
 namespace {
 

@@ -18,13 +18,13 @@
 #include <string>
 #include <vector>
 
-#include "services/dedup/character_overlap.h"
-#include "services/dedup/decision_rule.h"
-#include "services/dedup/service_embedder.h"
-#include "services/dedup/service_text_rules.h"
-#include "services/dedup/tokens.h"
-#include "services/dedup/unicode.h"
-#include "tests/support/sentence_pairs.h"
+#include "services/dedup/embedding/embedder_client.h"
+#include "services/dedup/pair/character_overlap.h"
+#include "services/dedup/pair/decision_rule.h"
+#include "services/dedup/text/embedded_text_rules.h"
+#include "services/dedup/text/tokens.h"
+#include "services/dedup/text/unicode.h"
+#include "tests/support/news/sentence_pairs.h"
 
 namespace {
 

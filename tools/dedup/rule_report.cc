@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "services/dedup/decision_rule.h"
-#include "services/dedup/embedder_calibration.h"
-#include "services/dedup/service_text_rules.h"
-#include "tests/support/news_stream.h"
-#include "tests/support/pair_labels.h"
+#include "services/dedup/embedding/embedder_calibration.h"
+#include "services/dedup/pair/decision_rule.h"
+#include "services/dedup/text/embedded_text_rules.h"
+#include "tests/support/news/news_stream.h"
+#include "tests/support/news/pair_labels.h"
 
 namespace {
 

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "services/dedup/replay.h"
-#include "services/dedup/service_embedder.h"
-#include "services/dedup/service_text_rules.h"
-#include "tests/support/news_stream.h"
+#include "services/dedup/embedding/embedder_client.h"
+#include "services/dedup/judge/replay.h"
+#include "services/dedup/text/embedded_text_rules.h"
+#include "tests/support/news/news_stream.h"
 
 namespace {
 

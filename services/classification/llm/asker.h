@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "services/classification/classifier.h"
 #include "services/classification/llm/chat_answer.h"
 #include "services/classification/llm/gate.h"
 #include "services/classification/llm/labels.h"
+#include "services/classification/policy/classifier.h"
 
 namespace winnow::classification {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <set>
 
-#include "services/platform/json_reader.h"
+#include "services/platform/base/format/json_reader.h"
 
 namespace winnow::classification {
 namespace {

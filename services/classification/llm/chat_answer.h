@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "services/classification/comments/records.h"
 #include "services/classification/llm/labels.h"
-#include "services/classification/records.h"
 
 // What an OpenAI-compatible server answered, believed as little as possible.
 namespace winnow::classification {

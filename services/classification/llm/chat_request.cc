@@ -1,6 +1,6 @@
 #include "services/classification/llm/chat_request.h"
 
-#include "services/platform/json_reader.h"
+#include "services/platform/base/format/json_reader.h"
 
 namespace winnow::classification {
 namespace {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <optional>
 
-#include "services/classification/records.h"
-#include "services/platform/clock.h"
+#include "services/classification/comments/records.h"
+#include "services/platform/base/clock.h"
 
 namespace winnow::classification {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "services/classification/policy.h"
-#include "services/classification/records.h"
+#include "services/classification/comments/records.h"
+#include "services/classification/policy/policy.h"
 
 namespace winnow::classification {
 

@@ -8,7 +8,7 @@
 
 #include "services/classification/llm/chat_request.h"
 #include "services/classification/llm/suspects.h"
-#include "services/platform/text.h"
+#include "services/platform/base/text.h"
 
 namespace winnow::classification {
 namespace {
@@ -75,7 +75,7 @@ class LlmClassifier::Round {
       : port_(port), task_(task), groups_(groups), labels_(LabelsOf(task.decider.policy())) {}
 
   // Works on all batches, several at a time.
-  void Run(const std::vector<Batch>& batches) {
+  void Run(const std::vector<CommentBatch>& batches) {
     std::atomic<size_t> next = 0;
     const auto work = [&] {
       for (size_t i = next++; i < batches.size() && !halted(); i = next++) Handle(batches[i]);
@@ -98,14 +98,14 @@ class LlmClassifier::Round {
   }
 
  private:
-  void Handle(const Batch& batch) {
+  void Handle(const CommentBatch& batch) {
     const Status status = Judge(batch);
     if (status.ok()) return;
     const std::lock_guard lock(mutex_);
     if (status_.ok()) status_ = status;
   }
 
-  StatusOr<Asked> Ask(Asker& asker, const Batch& batch) {
+  StatusOr<Asked> Ask(Asker& asker, const CommentBatch& batch) {
     std::vector<std::string_view> texts;
     for (const Pending& item : batch) texts.emplace_back(task_.comments[item.index].text);
     return asker.Ask(task_, labels_, texts);
@@ -120,7 +120,7 @@ class LlmClassifier::Round {
     return false;
   }
 
-  Status Judge(const Batch& batch) {
+  Status Judge(const CommentBatch& batch) {
     WINNOW_ASSIGN_OR_RETURN(const Asked asked, Ask(port_.primary_, batch));
     Delivery delivery = CostOf(asked);
     if (!GoesOn(asked)) return Deliver(delivery);
@@ -147,7 +147,7 @@ class LlmClassifier::Round {
   }
 
   // Of a comment that was alone.
-  Status GiveUp(const Batch& alone, Failure failure) {
+  Status GiveUp(const CommentBatch& alone, Failure failure) {
     const Outcome failed{CommentStatus::kNone, failure, Source::kNone, kNoScore, ""};
     if (port_.options_.fallback == Fallback::kNone) {
       Delivery delivery;

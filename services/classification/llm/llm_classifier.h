@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "services/classification/classifier.h"
 #include "services/classification/llm/asker.h"
 #include "services/classification/llm/packing.h"
+#include "services/classification/policy/classifier.h"
 
 namespace winnow::classification {
 

@@ -4,10 +4,10 @@
 
 namespace winnow::classification {
 
-std::vector<Batch> Pack(std::vector<Pending> items, size_t most_tokens) {
+std::vector<CommentBatch> Pack(std::vector<Pending> items, size_t most_tokens) {
   std::stable_sort(items.begin(), items.end(),
                    [](const Pending& a, const Pending& b) { return a.limit > b.limit; });
-  std::vector<Batch> batches;
+  std::vector<CommentBatch> batches;
   size_t tokens = 0;
   for (const Pending& item : items) {
     const bool fits = !batches.empty() && batches.back().front().limit == item.limit &&

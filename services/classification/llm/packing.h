@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "services/classification/records.h"
+#include "services/classification/comments/records.h"
 
 namespace winnow::classification {
 
@@ -14,10 +14,10 @@ struct Pending {
   size_t tokens = 0;  // about
 };
 
-using Batch = std::vector<Pending>;
+using CommentBatch = std::vector<Pending>;
 
 // Batches of at most `most_tokens`, or of one item that is longer. Items of the same limit come
 // together: what failed before is pooled, apart from what did not.
-std::vector<Batch> Pack(std::vector<Pending> items, size_t most_tokens);
+std::vector<CommentBatch> Pack(std::vector<Pending> items, size_t most_tokens);
 
 }  // namespace winnow::classification

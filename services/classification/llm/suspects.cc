@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "services/platform/text.h"
+#include "services/platform/base/text.h"
 
 namespace winnow::classification {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "services/classification/model/features.h"
 #include "services/classification/model/normalize.h"
-#include "services/platform/hash.h"
+#include "services/platform/base/hash.h"
 
 namespace winnow::classification {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "services/platform/status.h"
+#include "services/platform/base/status.h"
 
 namespace winnow::classification {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "services/platform/text.h"
+#include "services/platform/base/text.h"
 
 namespace winnow::classification {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "services/dedup/index/token_index.h"
-#include "services/dedup/index/vectors.h"
-#include "services/platform/clock.h"
+#include "services/dedup/index/vector_field.h"
+#include "services/platform/base/clock.h"
 
 namespace winnow::dedup::index {
 

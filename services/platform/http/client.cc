@@ -9,8 +9,8 @@
 #include <mutex>
 #include <set>
 
-#include "services/platform/http/error.h"
-#include "services/platform/http/target.h"
+#include "services/platform/base/url/error_kind.h"
+#include "services/platform/base/url/target.h"
 #include "services/platform/http/transfer.h"
 
 namespace winnow::http {

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "services/platform/clock.h"
-#include "services/platform/metrics.h"
-#include "services/platform/status.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
+#include "services/platform/base/url/error_kind.h"
+#include "services/platform/process/metrics.h"
 
 // The one HTTP client (docs/adr/0007). It connects to global addresses only, unless its allow rule
 // names the origin; libcurl stays behind this header.
@@ -21,24 +22,6 @@ struct Header {
   std::string name;
   std::string value;
 };
-
-// Why there is no answer. A closed set: labels of metrics, outcomes of runs.
-enum class ErrorKind {
-  kNone,            // no error of this client
-  kBadUrl,          // not http or https, userinfo, another port than 80 and 443, over-long
-  kDns,             // the name has no address
-  kRefusedAddress,  // it has, but none that may be connected to
-  kConnect,         // refused, reset, unreachable
-  kTls,             // handshake or certificate
-  kTimeout,         // the whole request took longer than it may
-  kTooLarge,        // more headers, or more body after decompression, than the caller takes
-  kRedirects,       // too many, or one without a place to go
-  kProtocol,        // not HTTP, cut off, or not decompressible
-  kHttpStatus,      // an answer that PostJson's caller did not ask for: not 2xx
-  kCancelled,       // the caller gave up
-};
-std::string_view NameOf(ErrorKind kind);  // "bad_url", "dns", ...
-ErrorKind KindOf(const Status& status);
 
 struct Request {
   std::string method = "GET";  // or "POST"; a POST is never redirected

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <memory>
 
-#include "services/platform/ascii.h"
+#include "services/platform/base/ascii.h"
+#include "services/platform/base/url/error_kind.h"
 #include "services/platform/http/address.h"
-#include "services/platform/http/error.h"
 
 namespace winnow::http {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "services/platform/clock.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/url/target.h"
 #include "services/platform/http/client.h"
-#include "services/platform/http/target.h"
 
 namespace winnow::http {
 

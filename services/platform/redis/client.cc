@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "services/platform/config.h"
-#include "services/platform/hash.h"
+#include "services/platform/base/hash.h"
+#include "services/platform/process/secret_file.h"
 #include "services/platform/redis/errors.h"
 
 namespace winnow::redis {

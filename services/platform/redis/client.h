@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "services/platform/clock.h"
-#include "services/platform/metrics.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
+#include "services/platform/process/metrics.h"
 #include "services/platform/redis/pool.h"
 #include "services/platform/redis/reply.h"
-#include "services/platform/status.h"
 #include "winnow/config/v1/config.pb.h"
 
 namespace winnow::redis {

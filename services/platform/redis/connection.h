@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "services/platform/clock.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/redis/address.h"
 #include "services/platform/redis/reply.h"
 #include "services/platform/redis/reply_reader.h"
 #include "services/platform/redis/socket.h"
-#include "services/platform/redis/url.h"
 
 namespace winnow::redis {
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "services/platform/status.h"
+#include "services/platform/base/status.h"
 
 namespace winnow::redis {
 

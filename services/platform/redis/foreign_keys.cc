@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "services/platform/log.h"
+#include "services/platform/process/log.h"
 
 namespace winnow::redis {
 namespace {

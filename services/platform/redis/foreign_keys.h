@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "services/platform/metrics.h"
-#include "services/platform/status.h"
+#include "services/platform/base/status.h"
+#include "services/platform/process/metrics.h"
 
 namespace winnow::redis {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "services/platform/clock.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
 #include "services/platform/redis/client.h"
-#include "services/platform/status.h"
 
 // Which program a key in Redis belongs to (docs/adr/0018). Published key names are shared with
 // other programs, so a projection changes a key only in a script that first proves that Winnow

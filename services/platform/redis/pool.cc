@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "services/platform/log.h"
+#include "services/platform/process/log.h"
+#include "services/platform/process/unless_stopped.h"
 #include "services/platform/redis/errors.h"
-#include "services/platform/unless_stopped.h"
 
 namespace winnow::redis {
 namespace {

@@ -8,11 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "services/platform/clock.h"
-#include "services/platform/metrics.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
+#include "services/platform/process/metrics.h"
+#include "services/platform/redis/address.h"
 #include "services/platform/redis/connection.h"
-#include "services/platform/redis/url.h"
-#include "services/platform/status.h"
 
 namespace winnow::redis {
 

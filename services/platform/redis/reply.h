@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "services/platform/status.h"
+#include "services/platform/base/status.h"
 
 namespace winnow::redis {
 

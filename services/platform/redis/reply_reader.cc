@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "services/platform/log.h"
+#include "services/platform/process/log.h"
 #include "services/platform/redis/errors.h"
 
 namespace winnow::redis {

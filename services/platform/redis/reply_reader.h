@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "services/platform/base/status.h"
 #include "services/platform/redis/reply.h"
-#include "services/platform/status.h"
 
 namespace winnow::redis {
 

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "services/platform/clock.h"
-#include "services/platform/redis/url.h"
-#include "services/platform/status.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
+#include "services/platform/redis/address.h"
 
 namespace winnow::redis {
 

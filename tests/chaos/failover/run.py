@@ -18,7 +18,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(ROOT / "tests" / "support"), str(ROOT / "clients" / "python")]
+ROOMS = sorted(each for each in (ROOT / "tests" / "support").iterdir() if each.is_dir())
+sys.path[:0] = list(map(str, (HERE, *ROOMS, ROOT / "clients" / "python")))
 
 import generate_stubs  # noqa: E402  (found through the line above)
 from leg import Result, table  # noqa: E402

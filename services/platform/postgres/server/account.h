@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "services/platform/status.h"
+#include "services/platform/base/status.h"
 
 namespace winnow::pg {
 

@@ -4,9 +4,9 @@
 #include <stop_token>
 #include <string>
 
+#include "services/platform/base/status.h"
 #include "services/platform/postgres/server/account.h"
 #include "services/platform/postgres/server/programs.h"
-#include "services/platform/status.h"
 
 namespace winnow::pg {
 

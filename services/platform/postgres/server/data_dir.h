@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "services/platform/fd.h"
+#include "services/platform/base/status.h"
 #include "services/platform/postgres/server/account.h"
-#include "services/platform/status.h"
+#include "services/platform/process/fd.h"
 
 namespace winnow::pg {
 

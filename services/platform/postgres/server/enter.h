@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "services/platform/base/status.h"
 #include "services/platform/postgres/server/account.h"
-#include "services/platform/status.h"
 
 namespace winnow::pg {
 

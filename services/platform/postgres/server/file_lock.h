@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "services/platform/fd.h"
-#include "services/platform/status.h"
+#include "services/platform/base/status.h"
+#include "services/platform/process/fd.h"
 
 namespace winnow::pg {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "services/platform/log.h"
+#include "services/platform/process/log.h"
 
 namespace winnow::pg {
 namespace {

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <thread>
 
-#include "services/platform/log.h"
 #include "services/platform/postgres/server/file_lock.h"
+#include "services/platform/process/log.h"
 
 namespace winnow::pg {
 namespace {

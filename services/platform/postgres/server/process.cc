@@ -13,8 +13,8 @@
 #include <cstring>
 #include <thread>
 
-#include "services/platform/descriptor_limit.h"
-#include "services/platform/fd.h"
+#include "services/platform/process/descriptor_limit.h"
+#include "services/platform/process/fd.h"
 
 namespace winnow::pg {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "services/platform/base/status.h"
 #include "services/platform/postgres/server/account.h"
-#include "services/platform/status.h"
 
 namespace winnow::pg {
 

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "services/platform/fd.h"
-#include "services/platform/log.h"
 #include "services/platform/postgres/server/admin.h"
+#include "services/platform/process/fd.h"
+#include "services/platform/process/log.h"
 
 namespace winnow::pg {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include "services/platform/clock.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
 #include "services/platform/postgres/server/process.h"
-#include "services/platform/status.h"
 
 namespace winnow::pg {
 

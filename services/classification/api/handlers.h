@@ -1,0 +1,110 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "services/classification/api/convert.h"
+#include "services/classification/api/watch_loop.h"
+#include "services/classification/comments/comment_store.h"
+#include "services/classification/policy/cached_policy_store.h"
+#include "services/classification/runs/verdict_metrics.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
+#include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/subscriber.h"
+#include "winnow/classification/v1/classification_service.pb.h"
+
+namespace winnow::classification {
+
+// What computes for long asks between its parts whether somebody waits for it still.
+Status CheckWanted(const rpc::CallContext& call);
+
+// Who says what the request asks for, and why.
+template <class Request>
+Actor ToActor(const rpc::CallContext& call, const Request& request, Violations& violations) {
+  CheckNote(request.note(), violations);
+  return {ToActor(request.actor(), call.caller, violations), request.note()};
+}
+
+// One method per RPC of ClassificationService; its proto says what each does.
+class Handlers {
+ public:
+  struct Options {
+    std::vector<std::string> classifiers = {"embedded", "external"};  // that StartRun may name
+    std::string llm_model;
+    // Reads a Redis string; FAILED_PRECONDITION where there is no Redis.
+    std::function<StatusOr<std::string>(Deadline, const std::string& key)> read_redis;
+    std::function<void()> run_started = [] {};  // wakes the workers
+    std::function<void(const VideoKey&)> video_changed = [](const VideoKey&) {};
+    std::function<void(int64_t run)> run_activated = [](int64_t) {};
+    std::function<void(const VideoKey&)> video_deleted = [](const VideoKey&) {};
+  };
+  Handlers(CommentStore& store, CachedPolicyStore& policies, WatchLoop& watches,
+           VerdictMetrics& metrics, Options options)
+      : store_(store),
+        policies_(policies),
+        watches_(watches),
+        metrics_(metrics),
+        options_(std::move(options)) {}
+
+#define WINNOW_HANDLER(Name) \
+  StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
+  WINNOW_HANDLER(ImportComments);
+  WINNOW_HANDLER(StartRun);
+  WINNOW_HANDLER(ResumeRun);
+  WINNOW_HANDLER(GetRun);
+  WINNOW_HANDLER(ListRuns);
+  WINNOW_HANDLER(CancelRun);
+  WINNOW_HANDLER(ActivateRun);
+  WINNOW_HANDLER(RollbackRun);
+  WINNOW_HANDLER(CompareRuns);
+  WINNOW_HANDLER(GetClassification);
+  WINNOW_HANDLER(BatchGetClassifications);
+  WINNOW_HANDLER(ListClassifications);
+  WINNOW_HANDLER(CountClassifications);
+  WINNOW_HANDLER(OverrideClassification);
+  WINNOW_HANDLER(BulkOverrideClassifications);
+  WINNOW_HANDLER(UndoOverride);
+  WINNOW_HANDLER(ListOverrideConflicts);
+  WINNOW_HANDLER(CreateAppeal);
+  WINNOW_HANDLER(GetAppeal);
+  WINNOW_HANDLER(ListAppeals);
+  WINNOW_HANDLER(ResolveAppeal);
+  WINNOW_HANDLER(ClassifyTexts);
+  WINNOW_HANDLER(GetPolicy);
+  WINNOW_HANDLER(UpdatePolicy);
+  WINNOW_HANDLER(PreviewPolicy);
+  WINNOW_HANDLER(ListAuditEntries);
+  WINNOW_HANDLER(DeleteVideo);
+#undef WINNOW_HANDLER
+  StatusOr<std::vector<v1::IngestVerdictsResponse>> IngestVerdicts(
+      const rpc::CallContext& call, std::span<const v1::IngestVerdictsRequest> requests);
+  Status WatchRun(const rpc::CallContext& call, const v1::WatchRunRequest& request,
+                  const rpc::Subscriber<v1::WatchRunResponse>& subscriber);
+  Status WatchClassifications(const rpc::CallContext& call,
+                              const v1::WatchClassificationsRequest& request,
+                              const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber);
+  Status ExportClassifications(
+      const rpc::CallContext& call, const v1::ExportClassificationsRequest& request,
+      const rpc::Subscriber<v1::ExportClassificationsResponse>& subscriber);
+
+ private:
+  StatusOr<v1::ImportCommentsResponse> Import(const rpc::CallContext& call, const VideoKey& key,
+                                              std::string_view bytes, const std::string& field);
+  struct Writing;
+  // Answers all messages of the writing.
+  void Write(const rpc::CallContext& call, Deadline deadline, const Writing& writing);
+  // One try: ABORTED when another version came in between.
+  StatusOr<Policy> Update(const rpc::CallContext& call, const v1::UpdatePolicyRequest& request,
+                          const CommentStore::NewPolicy& asked);
+  StatusOr<OverrideResult> Override(const rpc::CallContext& call, const OverrideRequest& request);
+
+  CommentStore& store_;
+  CachedPolicyStore& policies_;
+  WatchLoop& watches_;
+  VerdictMetrics& metrics_;
+  const Options options_;
+};
+
+}  // namespace winnow::classification

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "services/classification/llm/llm_classifier.h"
+#include "services/platform/process/metrics.h"
+#include "winnow/config/v1/config.pb.h"
+
+namespace winnow::classification {
+
+// How a port reaches the configured server: by HTTP and real time.
+StatusOr<LlmWorld> MakeLlmWorld(const config::v1::LanguageModel& config, Metrics& metrics);
+
+// The port to the configured server; null when there is none. Errors name the setting.
+StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,
+                                                           Metrics& metrics);
+
+}  // namespace winnow::classification

@@ -1,0 +1,157 @@
+#include "services/classification/comments/comment_sql.h"
+#include "services/classification/comments/comment_store.h"
+
+// Appeals: people ask to look at a verdict again, others answer.
+namespace winnow::classification {
+namespace {
+
+constexpr pg::Statement kAppeal{
+    "classification.create_appeal",
+    "INSERT INTO classification.appeals (video, namespace, comment, status, actor, note, "
+    "create_time) VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz) RETURNING id"};
+#define WINNOW_APPEALS                                                                       \
+  "SELECT a.id, w.namespace, w.video_id, c.id, a.status, a.state, a.actor, a.note, "         \
+  "a.create_time, a.resolver, a.resolve_note, a.resolve_time FROM classification.appeals a " \
+  "JOIN classification.comments c ON c.number = a.comment "                                  \
+  "JOIN classification.videos w ON w.number = a.video "
+constexpr pg::Statement kReadAppeal{"classification.read_appeal",
+                                    WINNOW_APPEALS "WHERE a.id = $1 AND a.namespace = $2"};
+constexpr pg::Statement kListAll{
+    "classification.list_appeals",
+    WINNOW_APPEALS "WHERE a.namespace = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3"};
+constexpr pg::Statement kListState{
+    "classification.list_appeals_in_state", WINNOW_APPEALS
+    "WHERE a.namespace = $1 AND a.id < $2 AND a.state = $4::smallint "
+    "ORDER BY a.id DESC LIMIT $3"};
+constexpr pg::Statement kListVideo{
+    "classification.list_appeals_of_video", WINNOW_APPEALS
+    "WHERE a.video = $1 AND a.id < $2 "
+    "AND ($4::smallint = 0 OR a.state = $4::smallint) ORDER BY a.id DESC LIMIT $3"};
+constexpr pg::Statement kCloseAppeal{
+    "classification.close_appeal",
+    "UPDATE classification.appeals SET state = $2::smallint, resolver = $3, resolve_note = $4, "
+    "resolve_time = $5::timestamptz WHERE id = $1 AND state = 1"};
+
+Appeal ToAppeal(const pqxx::row& row) {
+  return {row[0].as<int64_t>(),
+          {row[1].as<std::string>(), row[2].as<std::string>()},
+          row[3].as<std::string>(),
+          static_cast<CommentStatus>(row[4].as<int>()),
+          static_cast<AppealState>(row[5].as<int>()),
+          row[6].as<std::string>(),
+          row[7].as<std::string>(),
+          pg::ToTime(row[8]),
+          row[9].as<std::string>(),
+          row[10].as<std::string>(),
+          pg::ToOptionalTime(row[11])};
+}
+
+StatusOr<Appeal> Read(pg::Session& session, const NumberKey& key) {
+  const pqxx::result rows = session.Execute(kReadAppeal, key.id, key.ns);
+  if (rows.empty()) return NotFound("appeal", std::to_string(key.id));
+  return ToAppeal(rows[0]);
+}
+
+// Granting is an override, which the audit tells as what it is.
+Status Answer(pg::Session& session, const Appeal& appeal,
+              const CommentStore::Resolution& resolution, Time now) {
+  if (resolution.state == AppealState::kGranted) {
+    OverrideRequest request;
+    request.video = appeal.video;
+    request.comment_ids = {appeal.comment_id};
+    request.status = resolution.status;
+    request.reason = resolution.status == CommentStatus::kFiltered ? "moderator" : "";
+    request.actor = resolution.speaker.actor;
+    request.note = resolution.speaker.note;
+    request.action = "appeal_granted";
+    request.appeal = appeal.id;
+    return RunOverride(session, request, now).status();
+  }
+  AddAudit(session, appeal.video.ns,
+           {.video_id = appeal.video.video_id,
+            .comment_id = appeal.comment_id,
+            .appeal = appeal.id,
+            .actor = resolution.speaker.actor,
+            .action = "appeal_rejected",
+            .note = resolution.speaker.note},
+           now);
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<Appeal> CommentStore::CreateAppeal(Deadline deadline, const NewAppeal& made) {
+  const std::string ids[] = {made.comment_id};
+  WINNOW_ASSIGN_OR_RETURN(const auto current, GetClassifications(deadline, made.video, ids));
+  if (!current[0]) return NotFound("comment", made.comment_id);
+  if (current[0]->number < 0) {
+    return FailedPrecondition("the alias " + made.comment_id +
+                              " is of several comments: use the full id");
+  }
+  const Time now = clock_.Now();
+  return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Appeal> {
+    const std::string& ns = made.video.ns;
+    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, made.video, Lock::kUpdate));
+    WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, made.request));
+    if (done) return Read(session, {ns, (*done)[0]});
+    const auto id = session
+                        .Execute(kAppeal, video.number, ns, current[0]->number,
+                                 static_cast<int>(current[0]->status), made.speaker.actor,
+                                 made.speaker.note, now)[0][0]
+                        .as<int64_t>();
+    AddAudit(session, ns,
+             {.video_id = made.video.video_id,
+              .comment_id = current[0]->comment_id,
+              .appeal = id,
+              .actor = made.speaker.actor,
+              .action = "appeal",
+              .before = NameOf(current[0]->status),
+              .note = made.speaker.note},
+             now);
+    WINNOW_RETURN_IF_ERROR(Remember(session, made.request, video.number, {id}, now));
+    return Read(session, {ns, id});
+  });
+}
+
+StatusOr<Appeal> CommentStore::GetAppeal(Deadline deadline, const NumberKey& key) {
+  return reads_.Statements(deadline, [&](pg::Session& session) { return Read(session, key); });
+}
+
+StatusOr<std::vector<Appeal>> CommentStore::ListAppeals(Deadline deadline,
+                                                        const AppealQuery& query) {
+  return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Appeal>> {
+    const int state = static_cast<int>(query.state);
+    pqxx::result rows;
+    if (!query.video_id.empty()) {
+      WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, {query.ns, query.video_id}));
+      rows = session.Execute(kListVideo, video.number, query.before, query.count, state);
+    } else if (state != 0) {
+      rows = session.Execute(kListState, query.ns, query.before, query.count, state);
+    } else {
+      rows = session.Execute(kListAll, query.ns, query.before, query.count);
+    }
+    std::vector<Appeal> appeals;
+    for (const pqxx::row& row : rows) appeals.push_back(ToAppeal(row));
+    return appeals;
+  });
+}
+
+StatusOr<Appeal> CommentStore::ResolveAppeal(Deadline deadline, const Resolution& resolution) {
+  const Time now = clock_.Now();
+  return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Appeal> {
+    WINNOW_ASSIGN_OR_RETURN(const Appeal appeal, Read(session, resolution.appeal));
+    WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, appeal.video, Lock::kUpdate));
+    WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, resolution.request));
+    if (done) return Read(session, resolution.appeal);
+    const auto closed = session.Execute(kCloseAppeal, appeal.id, static_cast<int>(resolution.state),
+                                        resolution.speaker.actor, resolution.speaker.note, now);
+    if (closed.affected_rows() == 0) {
+      return FailedPrecondition("the appeal is resolved already");
+    }
+    WINNOW_RETURN_IF_ERROR(Answer(session, appeal, resolution, now));
+    WINNOW_RETURN_IF_ERROR(Remember(session, resolution.request, video.number, {appeal.id}, now));
+    return Read(session, resolution.appeal);
+  });
+}
+
+}  // namespace winnow::classification

@@ -1,0 +1,240 @@
+#include "services/classification/runs/run_worker.h"
+
+#include <atomic>
+#include <set>
+
+#include "services/platform/process/log.h"
+
+namespace winnow::classification {
+namespace {
+
+constexpr std::chrono::seconds kStepTime(20);
+constexpr std::chrono::seconds kBeat(10);  // a third of a lease
+constexpr std::chrono::milliseconds kBetweenTries(500);
+constexpr int kTries = 6;
+
+Deadline In(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+}  // namespace
+
+struct RunWorker::Working {
+  ClassifierLane& lane;
+  const Lease& lease;
+  const Decider& decider;
+  const std::string cache_name;
+  int64_t after = 0;  // comments up to this number were seen
+  std::atomic<bool> done = false;
+};
+
+RunWorker::RunWorker(CommentStore& store, CachedPolicyStore& policies, VerdictMetrics& metrics,
+                     Options options)
+    : store_(store), policies_(policies), metrics_(metrics), options_(std::move(options)) {
+  for (const auto& [name, classifier] : options_.classifiers) {
+    lanes_.push_back(
+        std::make_unique<ClassifierLane>(ClassifierLane{{name}, classifier, std::nullopt, false}));
+  }
+}
+
+void RunWorker::Start() {
+  for (const auto& lane : lanes_) {
+    threads_.emplace_back([this, lane = lane.get()] { LaneLoop(*lane); });
+  }
+  threads_.emplace_back([this] { ActivateLoop(); });
+  threads_.emplace_back([this] { SweepLoop(); });
+  threads_.emplace_back([this] { BeatLoop(); });
+}
+
+void RunWorker::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void RunWorker::Wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++wakes_;
+  }
+  changed_.notify_all();
+}
+
+bool RunWorker::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+bool RunWorker::WaitFor(std::chrono::milliseconds time, uint64_t& wakes) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [&] { return stopping_ || wakes_ != wakes; });
+  wakes = wakes_;
+  return !stopping_;
+}
+
+void RunWorker::LaneLoop(ClassifierLane& lane) {
+  uint64_t wakes = 0;
+  while (!stopping()) {
+    if (!WorkOnce(lane) && !WaitFor(options_.poll, wakes)) return;
+  }
+}
+
+void RunWorker::ActivateLoop() {
+  uint64_t wakes = 0;
+  do {
+    ActivateComplete();
+    CompareActivated();
+  } while (WaitFor(options_.poll, wakes));
+}
+
+bool RunWorker::WorkOnce(ClassifierLane& lane) {
+  const auto lease = store_.LeaseRun(In(kStepTime), options_.name, lane.name);
+  if (!lease.ok()) {
+    log::Warn("classification: no run can be leased", {{"error", lease.status().ToString()}});
+    return false;
+  }
+  if (!*lease) return false;
+  const Run& run = (*lease)->run;
+  const auto decider = policies_.Get(In(kStepTime), run.video.ns, run.policy, run.policy_version);
+  Status status = decider.status();
+  if (status.ok()) {
+    Working work{lane, **lease, **decider, lane.classifier->CacheName(**decider)};
+    SetLease(lane, &**lease);
+    status = WorkOn(work);
+    SetLease(lane, nullptr);
+    if (work.done) Wake();  // it may have to be activated
+    if (work.done && status.ok()) return true;
+  }
+  if (!status.ok()) {
+    log::Warn("classification: a run is left for another try",
+              {{"run", run.id}, {"error", status.ToString()}});
+  }
+  // Stopping, or the store is away: whoever comes next goes on from the residue.
+  if (!store_.ReleaseRun(In(kStepTime), **lease).ok()) {
+    log::Info("classification: a lease runs out by itself", {{"run", run.id}});
+  }
+  return status.ok();
+}
+
+Status RunWorker::WorkOn(Working& work) {
+  while (!work.done && IsWanted(work.lane)) WINNOW_RETURN_IF_ERROR(Step(work));
+  return OkStatus();
+}
+
+Status RunWorker::Step(Working& work) {
+  Classifier& classifier = *work.lane.classifier;
+  WINNOW_ASSIGN_OR_RETURN(std::vector<Comment> comments,
+                          store_.ReadPending(In(kStepTime), work.lease, work.after,
+                                             static_cast<int>(classifier.batch_size())));
+  if (comments.empty()) {
+    if (work.after == 0) return Internal("a run without residue is not complete");
+    work.after = 0;  // once more from the beginning
+    return OkStatus();
+  }
+  work.after = comments.back().number;
+  WINNOW_RETURN_IF_ERROR(TakeFromCache(work, comments));
+  if (comments.empty()) return OkStatus();
+  const Task task{
+      work.decider, comments,
+      [&](const Delivery& delivery) { return Deliver(work, comments, delivery); },
+      [&](int64_t micros) { return store_.ReserveCost(In(kStepTime), work.lease, micros); },
+      [&] { return !IsWanted(work.lane); }};
+  WINNOW_ASSIGN_OR_RETURN(const Failure pause, classifier.Judge(task));
+  if (pause == Failure::kNone || work.done) return OkStatus();
+  return Pause(work, pause);
+}
+
+Status RunWorker::Deliver(Working& work, std::span<const Comment> comments,
+                          const Delivery& delivery) {
+  std::vector<CommentOutcome> outcomes;
+  outcomes.reserve(delivery.outcomes.size());
+  for (const auto& [index, outcome] : delivery.outcomes) {
+    outcomes.push_back({comments[index].number, comments[index].content_hash, outcome});
+  }
+  WINNOW_RETURN_IF_ERROR(Write(work, outcomes,
+                               {delivery.reservation, delivery.calls, delivery.cost_micros},
+                               work.cache_name));
+  for (const CommentOutcome& one : outcomes) metrics_.Count(one.outcome);
+  metrics_.CountCost(delivery.calls, delivery.cost_micros);
+  return OkStatus();
+}
+
+// What was paid for is not given up at the first trouble of the store; writing again changes
+// nothing that is written.
+Status RunWorker::Write(Working& work, std::span<const CommentOutcome> outcomes,
+                        const Settlement& cost, const std::string& cache_name) {
+  for (int tries = 1;; ++tries) {
+    const auto written =
+        store_.WriteOutcomes(In(kStepTime), work.lease, outcomes, cost, cache_name);
+    if (written.ok()) {
+      if (written->complete && !work.done.exchange(true)) metrics_.RunEnded(RunState::kComplete);
+      return OkStatus();
+    }
+    const bool passes = written.status().code() == StatusCode::kUnavailable ||
+                        written.status().code() == StatusCode::kAborted;
+    // A late answer of the commit before may have completed the run.
+    if (work.done) return OkStatus();
+    if (!passes || tries == kTries || cost.reservation == 0) return written.status();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kBetweenTries * tries, [this] { return stopping_; });
+  }
+}
+
+Status RunWorker::Pause(Working& work, Failure reason) {
+  WINNOW_RETURN_IF_ERROR(store_.PauseRun(In(kStepTime), work.lease, reason));
+  metrics_.RunEnded(RunState::kPaused);
+  log::Warn("classification: a run is paused",
+            {{"run", work.lease.run.id}, {"reason", NameOf(reason)}});
+  work.done = true;
+  return OkStatus();
+}
+
+Status RunWorker::TakeFromCache(Working& work, std::vector<Comment>& comments) {
+  if (work.cache_name.empty()) return OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<CommentOutcome> outcomes,
+                          store_.ReadCache(In(kStepTime), work.cache_name, comments));
+  metrics_.CountCache(outcomes.size(), comments.size() - outcomes.size());
+  if (outcomes.empty()) return OkStatus();
+  WINNOW_RETURN_IF_ERROR(Write(work, outcomes, {}, ""));
+  for (const CommentOutcome& one : outcomes) metrics_.Count(one.outcome);
+  std::set<int64_t> taken;
+  for (const CommentOutcome& one : outcomes) taken.insert(one.comment);
+  std::erase_if(comments, [&](const Comment& one) { return taken.contains(one.number); });
+  return OkStatus();
+}
+
+void RunWorker::SetLease(ClassifierLane& lane, const Lease* lease) {
+  const std::lock_guard lock(mutex_);
+  lane.held = lease == nullptr ? std::nullopt : std::optional<Lease>(*lease);
+  lane.lost = false;
+}
+
+bool RunWorker::IsWanted(const ClassifierLane& lane) const {
+  const std::lock_guard lock(mutex_);
+  return !stopping_ && !lane.lost;
+}
+
+void RunWorker::BeatLoop() {
+  for (;;) {
+    std::vector<std::pair<ClassifierLane*, Lease>> held;
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kBeat, [this] { return stopping_; })) return;
+      for (const auto& lane : lanes_) {
+        if (lane->held) held.emplace_back(lane.get(), *lane->held);
+      }
+    }
+    for (const auto& [lane, lease] : held) {
+      const Status extended = store_.ExtendLease(In(kBeat), lease);
+      // While the store is away, writing outcomes tells.
+      if (extended.code() != StatusCode::kFailedPrecondition) continue;
+      const std::lock_guard lock(mutex_);
+      const bool same = lane->held && lane->held->run.id == lease.run.id;
+      if (same && lane->held->epoch == lease.epoch) lane->lost = true;
+    }
+  }
+}
+
+}  // namespace winnow::classification

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/collector/items/item_store.h"
+#include "services/platform/base/clock.h"
+#include "services/platform/base/status.h"
+#include "services/platform/grpc/call/call_context.h"
+#include "winnow/collector/v1/collector_service.pb.h"
+
+namespace winnow::collector {
+
+// One method per RPC of CollectorService; its proto says what each does.
+class ItemHandlers {
+ public:
+  // `committed` is told after items were stored, with their events.
+  ItemHandlers(ItemStore& store, const Clock& clock, std::function<void()> committed)
+      : store_(store), clock_(clock), committed_(std::move(committed)) {}
+
+  StatusOr<v1::BatchPutItemsResponse> BatchPutItems(const rpc::CallContext& call,
+                                                    const v1::BatchPutItemsRequest& request);
+  StatusOr<std::vector<v1::IngestItemsResponse>> IngestItems(
+      const rpc::CallContext& call, std::span<const v1::IngestItemsRequest> requests);
+  StatusOr<v1::GetItemResponse> GetItem(const rpc::CallContext& call,
+                                        const v1::GetItemRequest& request);
+  StatusOr<v1::BatchGetItemsResponse> BatchGetItems(const rpc::CallContext& call,
+                                                    const v1::BatchGetItemsRequest& request);
+  StatusOr<v1::ListItemsResponse> ListItems(const rpc::CallContext& call,
+                                            const v1::ListItemsRequest& request);
+
+ private:
+  // An item of a request, and what it is called there.
+  struct Sent {
+    const v1::Item* item;  // null when it is missing
+    std::string path;
+  };
+  StatusOr<std::vector<v1::PutItemResult>> Put(const rpc::CallContext& call,
+                                               std::span<const Sent> sent);
+
+  ItemStore& store_;
+  const Clock& clock_;
+  const std::function<void()> committed_;
+};
+
+}  // namespace winnow::collector

@@ -1,0 +1,113 @@
+#include <utility>
+
+#include "services/newsfeed/api/convert.h"
+#include "services/newsfeed/api/handlers.h"
+
+// ListArticles: memory down to its floor, the store below it, in one page.
+namespace winnow::newsfeed {
+namespace {
+
+bool IsAway(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded;
+}
+
+// A feed without articles may be that of a category that was deleted: the store knows.
+bool MayBeGone(const MemoryView& view, const FeedQuery& query) {
+  return view.cached == 0 && !IsBuiltInFeed(query.category);
+}
+
+// Of a request for the first page of a whole feed; empty for others.
+std::string HotKeyOf(const v1::ListArticlesRequest& request) {
+  if (!request.page_token().empty() || request.has_filter()) return {};
+  std::string key = request.namespace_();
+  key += '/';  // which no namespace has, nor a category the space
+  key += request.category_id();
+  key += ' ';
+  // As it will be: sizes that mean the same page share one.
+  if (request.page_size() < 0) return {};
+  key += std::to_string(request.page_size() == 0 ? kDefaultPageSize
+                                                 : std::min(request.page_size(), kMaxPageSize));
+  return key;
+}
+
+}  // namespace
+
+bool Handlers::IsStale(const std::optional<Time>& created_at) const {
+  return !created_at || parts_.clock.Now() - *created_at >= options_.stale_after;
+}
+
+HotPages::Bytes Handlers::FindHot(const std::string& key, uint64_t version) const {
+  if (key.empty()) return nullptr;
+  const auto page = hot_pages_.Find(key, version);
+  if (page == nullptr || page->stale != IsStale(page->created_at) ||
+      !parts_.memory_worker.healthy()) {
+    return nullptr;
+  }
+  parts_.memory.Touch(page->feed);
+  parts_.pages.Count(page->articles, page->articles, /*of_memory=*/true);
+  return page->bytes;
+}
+
+void Handlers::KeepHot(const std::string& key, uint64_t version, const FeedQuery& query,
+                       const FeedAnswer& answer, const HotPages::Bytes& bytes) {
+  if (key.empty() || answer.IsDegraded()) return;
+  hot_pages_.Keep(key, {version, answer.stale, answer.freshness.created_at, answer.articles.size(),
+                        FeedName(query.ns, query.category), bytes});
+}
+
+std::shared_ptr<const std::string> Handlers::ListFromMemory(
+    const rpc::CallContext&, const v1::ListArticlesRequest& request) {
+  if (parts_.memory.empty()) return nullptr;
+  const uint64_t version = parts_.memory.version();  // before the look: a page is never too new
+  const std::string key = HotKeyOf(request);
+  if (HotPages::Bytes bytes = FindHot(key, version)) return bytes;
+  const StatusOr<FeedQuery> query = FromProto(request);
+  if (!query.ok()) return nullptr;
+  std::optional<MemoryView> view = parts_.memory.Look(*query);
+  if (!view || NeedsStore(*view, *query) || MayBeGone(*view, *query)) return nullptr;
+  FeedAnswer answer = FromMemory(*std::move(view), *query);
+  auto bytes = std::make_shared<const std::string>(Finish(*query, answer));
+  KeepHot(key, version, *query, answer, bytes);
+  return bytes;
+}
+
+StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call,
+                                             const v1::ListArticlesRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+  WINNOW_ASSIGN_OR_RETURN(FeedAnswer answer, Read(call, query));
+  if (parts_.memory.WantsFill(FeedName(query.ns, query.category))) {
+    parts_.memory_worker.RequestFill(query.ns, query.category);
+  }
+  return Finish(query, answer);
+}
+
+StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuery& query) {
+  std::optional<MemoryView> view = parts_.memory.Look(query);
+  if (!view || MayBeGone(*view, query)) return ReadStore(call, query);
+  if (!NeedsStore(*view, query)) return FromMemory(*std::move(view), query);
+  StatusOr<FeedPage> rest = parts_.feeds.ListArticles(call.deadline, BelowFloor(*view, query));
+  if (!rest.ok()) {
+    if (!IsAway(rest.status()) || view->page.entries.empty()) return rest.status();
+    FeedAnswer answer = FromMemory(*std::move(view), query);
+    answer.cut = true;
+    return answer;
+  }
+  if (rest->until != view->until || rest->epoch != view->epoch) return ReadStore(call, query);
+  return Spliced(*std::move(view), Encode(*std::move(rest)), query);
+}
+
+StatusOr<FeedAnswer> Handlers::ReadStore(const rpc::CallContext& call, const FeedQuery& query) {
+  WINNOW_ASSIGN_OR_RETURN(FeedPage page, parts_.feeds.ListArticles(call.deadline, query));
+  return FromStore(Encode(std::move(page)));
+}
+
+std::string Handlers::Finish(const FeedQuery& query, FeedAnswer& answer) const {
+  parts_.pages.Count(answer.from_memory, answer.articles.size(), answer.of_memory);
+  answer.behind = answer.of_memory && !parts_.memory_worker.healthy();
+  parts_.pages.CountDegraded(answer.behind, answer.cut);
+  answer.stale = answer.IsDegraded() || IsStale(answer.freshness.created_at);
+  return EncodeResponse(query, answer);
+}
+
+}  // namespace winnow::newsfeed

@@ -1,0 +1,169 @@
+#include "services/newsfeed/write/citation_sql.h"
+
+#include <map>
+#include <set>
+
+#include "services/newsfeed/articles/feeds_log_sql.h"
+#include "services/newsfeed/articles/known_sql.h"
+#include "services/newsfeed/write/stats_store.h"
+#include "services/newsfeed/write/write_store.h"
+
+namespace winnow::newsfeed {
+namespace {
+
+constexpr pg::Statement kCount{
+    "newsfeed.count_citations",
+    "SELECT c.namespace, c.original, count(*), "
+    "(array_agg(DISTINCT c.channel ORDER BY c.channel))[1:$3::int] "
+    "FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
+    "JOIN newsfeed.citations c ON c.namespace = s.namespace AND c.original = s.id "
+    "GROUP BY c.namespace, c.original"};
+
+constexpr pg::Statement kMove{
+    "newsfeed.move_citations",
+    "WITH moved AS (DELETE FROM newsfeed.citations c "
+    "USING unnest($1::text[], $2::text[], $3::text[]) AS s (namespace, alias_id, article_id) "
+    "WHERE c.namespace = s.namespace AND c.original = s.alias_id "
+    "RETURNING c.namespace, s.article_id, c.duplicate, c.channel, c.url, c.arrived_at) "
+    "INSERT INTO newsfeed.citations (namespace, original, duplicate, channel, url, arrived_at) "
+    "SELECT m.namespace, m.article_id, m.duplicate, m.channel, m.url, m.arrived_at FROM moved m "
+    "ON CONFLICT DO NOTHING RETURNING namespace, original"};
+
+constexpr pg::Statement kRecount{
+    "newsfeed.recount_citations",
+    "UPDATE newsfeed.news_articles a SET citation_count = c.count, "
+    "citation_channels = c.channels FROM (SELECT c.namespace, c.original, count(*) AS count, "
+    "(array_agg(DISTINCT c.channel ORDER BY c.channel))[1:$3::int] AS channels "
+    "FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
+    "JOIN newsfeed.citations c ON c.namespace = s.namespace AND c.original = s.id "
+    "GROUP BY c.namespace, c.original) c "
+    "WHERE a.namespace = c.namespace AND a.id = c.original"};
+
+constexpr pg::Statement kInsert{
+    "newsfeed.insert_citations",
+    "INSERT INTO newsfeed.citations (namespace, original, duplicate, channel, url, arrived_at) "
+    "SELECT s.namespace, s.original, s.duplicate, s.channel, s.url, s.arrived_at "
+    "FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) "
+    "AS s (namespace, original, duplicate, channel, url, arrived_at) "
+    "ON CONFLICT DO NOTHING RETURNING namespace, original, channel"};
+
+constexpr pg::Statement kAdd{
+    "newsfeed.add_citations",
+    "UPDATE newsfeed.news_articles a SET citation_count = a.citation_count + s.added, "
+    "citation_channels = ARRAY(SELECT DISTINCT c.channel COLLATE \"C\" "
+    "FROM unnest(a.citation_channels || s.channels::text[]) AS c (channel) ORDER BY 1 "
+    "LIMIT $5::int) FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) "
+    "AS s (namespace, id, added, channels) "
+    "WHERE a.namespace = s.namespace AND a.id = s.id RETURNING a.namespace, a.id"};
+
+constexpr auto kMostChannels = static_cast<int64_t>(kMaxCitationChannels);
+
+struct Added {
+  int64_t count = 0;
+  std::set<std::string> channels;
+};
+
+// New citations of each article that may be there.
+std::map<ArticleKey, Added> Insert(pg::LogSession& log, std::span<const Citation> citations) {
+  pg::Session& session = log.session();
+  std::set<ArticleKey> originals;
+  for (const Citation& citation : citations) originals.emplace(citation.ns, citation.original);
+  const std::map<ArticleKey, Alias> aliases = LoadAliases(session, originals);
+  pg::Array namespaces, cited, duplicates, channels, urls, arrivals;
+  for (const Citation& citation : citations) {
+    const auto alias = aliases.find({citation.ns, citation.original});
+    namespaces.Add(citation.ns);
+    cited.Add(alias == aliases.end() ? citation.original : alias->second.article_id);
+    duplicates.Add(citation.duplicate);
+    channels.Add(citation.channel);
+    urls.Add(citation.url);
+    arrivals.Add(citation.arrival_time);
+  }
+  std::map<ArticleKey, Added> added;
+  std::vector<ChannelCitations> cited_by;
+  for (const pqxx::row& row :
+       session.Execute(kInsert, namespaces, cited, duplicates, channels, urls, arrivals)) {
+    Added& of = added[{row[0].as<std::string>(), row[1].as<std::string>()}];
+    ++of.count;
+    of.channels.insert(row[2].as<std::string>());
+    cited_by.push_back({row[0].as<std::string>(), row[2].as<std::string>(), 1});
+  }
+  CountCitations(log, cited_by);
+  return added;
+}
+
+std::vector<Change> Add(pg::Session& session, const std::map<ArticleKey, Added>& added) {
+  if (added.empty()) return {};
+  pg::Array namespaces, ids, counts, channels;
+  for (const auto& [key, of] : added) {
+    namespaces.Add(key.first);
+    ids.Add(key.second);
+    counts.Add(of.count);
+    pg::Array names;
+    for (const std::string& channel : of.channels) names.Add(channel);
+    channels.Add(names.ToString());
+  }
+  std::vector<Change> changes;
+  for (const pqxx::row& row :
+       session.Execute(kAdd, namespaces, ids, counts, channels, kMostChannels)) {
+    changes.push_back({row[0].as<std::string>(), row[1].as<std::string>(), ChangeKind::kCited});
+  }
+  return changes;
+}
+
+}  // namespace
+
+void CountCitations(pg::Session& session, std::vector<StoredArticle>& created) {
+  if (created.empty()) return;
+  std::map<ArticleKey, StoredArticle*> by_key;
+  pg::Array namespaces, ids;
+  for (StoredArticle& article : created) {
+    by_key[{article.content.ns, article.content.id}] = &article;
+    namespaces.Add(article.content.ns);
+    ids.Add(article.content.id);
+  }
+  for (const pqxx::row& row : session.Execute(kCount, namespaces, ids, kMostChannels)) {
+    StoredArticle& article = *by_key.at({row[0].as<std::string>(), row[1].as<std::string>()});
+    article.citation_count = row[2].as<int64_t>();
+    article.citation_channels = pg::ToTexts(row[3]);
+  }
+}
+
+void MoveCitations(pg::LogSession& log, const UpsertPlan& plan) {
+  if (plan.new_aliases.empty()) return;
+  pg::Array namespaces, alias_ids, article_ids;
+  for (const ArticleKey& key : plan.new_aliases) {
+    namespaces.Add(key.first);
+    alias_ids.Add(key.second);
+    article_ids.Add(plan.aliases.at(key).article_id);
+  }
+  std::set<ArticleKey> cited;
+  for (const pqxx::row& row : log.session().Execute(kMove, namespaces, alias_ids, article_ids)) {
+    cited.emplace(row[0].as<std::string>(), row[1].as<std::string>());
+  }
+  if (cited.empty()) return;
+  pg::Array cited_namespaces, cited_ids;
+  std::vector<Change> changes;
+  for (const auto& [ns, id] : cited) {
+    cited_namespaces.Add(ns);
+    cited_ids.Add(id);
+    changes.push_back({ns, id, ChangeKind::kCited});
+  }
+  log.session().Execute(kRecount, cited_namespaces, cited_ids, kMostChannels);
+  AppendChanges(log, changes);
+}
+
+Status WriteStore::Cite(Deadline deadline, std::span<const Citation> citations) {
+  LogReceipt receipt;
+  return pg::LogTransaction::Run(
+             logs_, FeedsStream(), deadline,
+             [&](pg::LogSession& log) {
+               PlanByIndex(log.session());
+               receipt = AppendChanges(log, Add(log.session(), Insert(log, citations)));
+               return OkStatus();
+             },
+             [&](pg::Session& session) { return IsCommitted(session, receipt); })
+      .status();
+}
+
+}  // namespace winnow::newsfeed

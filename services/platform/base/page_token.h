@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "services/platform/base/status.h"
+
+namespace winnow {
+
+// The opaque page token of every list: base64url of version, kind, hash of the request's filters,
+// the key to go on from, and a checksum. It needs no server state and grants nothing. Fields are
+// written and read back in one order; numbers are little endian, strings carry their length.
+class PageTokenWriter {
+ public:
+  // `kind` tells tokens of one list from another's; `filter_hash` covers what must not change
+  // between pages.
+  PageTokenWriter(uint8_t kind, uint64_t filter_hash);
+  PageTokenWriter& Add(int64_t number);
+  PageTokenWriter& Add(std::string_view text);
+  std::string Finish() const;
+
+ private:
+  std::string bytes_;
+};
+
+class PageTokenReader {
+ public:
+  // Errors: INVALID_PAGE_TOKEN that says whether it is malformed, of another version, of another
+  // list or of a request with other filters.
+  static StatusOr<PageTokenReader> Parse(std::string_view token, uint8_t kind,
+                                         uint64_t filter_hash);
+  StatusOr<int64_t> ReadNumber();
+  StatusOr<std::string> ReadText();
+  // OK when nothing is left.
+  Status Finish() const;
+
+ private:
+  explicit PageTokenReader(std::string bytes) : bytes_(std::move(bytes)) {}
+  std::string bytes_;
+  size_t position_ = 0;
+};
+
+// Page sizes by the API's rule: 0 is `default_size`, above `max_size` is coerced, negative is a
+// violation of `page_size`.
+StatusOr<int> PageSize(int requested, int default_size, int max_size);
+
+}  // namespace winnow

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "services/polling/jobs/job_metrics.h"
+#include "services/polling/jobs/job_store.h"
+
+namespace winnow::polling {
+
+// Sweeps what went stale, in batches that skip what others have locked: any number of processes do
+// so, and none is the one to lose. Lost leases are looked for all the time, the other two clocks at
+// each kind's sweep_interval, when ended jobs beyond their retention go, too. Keeps the gauges.
+class SweepWorker {
+ public:
+  struct Options {
+    std::chrono::milliseconds every = std::chrono::milliseconds(1000);
+    std::chrono::milliseconds gauges_every = std::chrono::milliseconds(10'000);
+    int batch = 200;
+    std::function<void()> swept = [] {};  // a batch was committed
+  };
+  SweepWorker(JobStore& store, JobMetrics& metrics, Options options)
+      : store_(store), metrics_(metrics), options_(std::move(options)) {}
+  ~SweepWorker() { Stop(); }
+
+  void Start();
+  void Stop();
+  // One round over all kinds. For tests too.
+  Status SweepAll();
+
+ private:
+  void Run();
+  bool stopping();
+  // False at once when it stops.
+  bool Rest(std::chrono::steady_clock::duration time);
+  Status SweepKind(const KindToSweep& kind);
+  Status SweepBy(const std::string& kind, SweepClock clock);
+  Status ExpireEnded(const std::string& kind);
+  Status SetGauges();
+
+  JobStore& store_;
+  JobMetrics& metrics_;
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace winnow::polling
