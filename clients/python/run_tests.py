@@ -32,11 +32,13 @@ def run(arguments: list[str], environment: dict[str, str], folder: Path) -> bool
     return done.returncode == 0
 
 
+# Modules that suites share; each folder is on their path.
+SUPPORT = sorted(each for each in (ROOT / "tests" / "support").iterdir() if each.is_dir())
 # Checked apart: each has modules of the same names.
 GROUPS = (
     (HERE / "tests", HERE / "examples"),
-    (ROOT / "tests" / "support", ROOT / "tests" / "e2e", HERE / "examples"),
-    (ROOT / "tests" / "support", ROOT / "tests" / "chaos"),
+    (*SUPPORT, ROOT / "tests" / "e2e", HERE / "examples"),
+    (*SUPPORT, ROOT / "tests" / "chaos"),
 )
 
 

@@ -81,7 +81,8 @@ API_WORDS = {"handlers", "store", "watch", "watches", "worker", "hub", "loop"}
 # Headers of the platform that do I/O; platform/base has none of them.
 IO_HEADER = re.compile(
     r"grpcpp/|google/protobuf/|pqxx/|libpq|hiredis|amqp|rabbitmq|curl/curl\.h|civetweb|sys/"
-    r"|unistd\.h|fcntl\.h|poll\.h|netdb\.h|f?stream$|iostream|filesystem|thread$|mutex$|condition_variable"
+    r"|unistd\.h|fcntl\.h|poll\.h|netdb\.h"
+    r"|f?stream$|iostream|filesystem|thread$|mutex$|condition_variable"
 )
 # Of platform/base: they parse addresses and URLs by these libraries, and connect nowhere. A mutex
 # there guards a table that is filled once.

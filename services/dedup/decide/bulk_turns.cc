@@ -64,8 +64,8 @@ void BulkTurns::Run() {
     bool is_granted = false;
     // What becomes of the transaction is all the same: it writes nothing.
     pool_
-        .Write(steady_clock::now() + kHoldTime,
-               [&](pg::Session& session) { return Hold(session, ns, is_granted); })
+        .Transaction(steady_clock::now() + kHoldTime,
+                     [&](pg::Session& session) { return Hold(session, ns, is_granted); })
         .IgnoreError();
     if (!is_granted) granted_(ns, nullptr);
     lock.lock();

@@ -71,14 +71,14 @@ TEST_F(PollingRacesTest, ACommandThatWaitedForTheLockSeesWhatWasDoneMeanwhile) {
   std::promise<void> go_on;
   std::thread holds([&] {
     EXPECT_TRUE(holder_
-                    .Write(Soon(),
-                           [&](pg::Session& session) {
-                             session.ExecuteText(
-                                 "SELECT 1 FROM polling.jobs WHERE id = '1' FOR UPDATE");
-                             held.set_value();
-                             go_on.get_future().wait();
-                             return OkStatus();
-                           })
+                    .Transaction(Soon(),
+                                 [&](pg::Session& session) {
+                                   session.ExecuteText(
+                                       "SELECT 1 FROM polling.jobs WHERE id = '1' FOR UPDATE");
+                                   held.set_value();
+                                   go_on.get_future().wait();
+                                   return OkStatus();
+                                 })
                     .ok());
   });
   held.get_future().wait();
@@ -174,7 +174,7 @@ TEST_F(PollingRacesTest, AStateIsNotTakenOutOfAPolicyWhileAJobEntersIt) {
   std::promise<void> held;
   std::promise<void> go_on;
   std::thread holds([&] {
-    const Status done = holder_.Write(Soon(), [&](pg::Session& session) {
+    const Status done = holder_.Transaction(Soon(), [&](pg::Session& session) {
       session.ExecuteText("SELECT pg_advisory_xact_lock(4711)");
       held.set_value();
       go_on.get_future().wait();

@@ -23,7 +23,7 @@ Status Pool::RunStatements(Deadline deadline, const SessionBody& body) {
   WINNOW_ASSIGN_OR_RETURN(Lease lease, state_->Acquire(deadline));
   // A pooler gives every transaction its limits: only in one are there any.
   if (lease.connection().transaction_pooling()) {
-    Transaction transaction(*state_, lease, deadline);
+    pg::Transaction transaction(*state_, lease, deadline);
     WINNOW_RETURN_IF_ERROR(transaction.Begin());
     WINNOW_RETURN_IF_ERROR(transaction.Run(body));
     return transaction.Commit();
@@ -47,7 +47,7 @@ Status Pool::RunStatements(Deadline deadline, const SessionBody& body) {
 Status Pool::RunTransaction(Deadline deadline, const SessionBody& body) {
   for (int tries = 1;; ++tries) {
     WINNOW_ASSIGN_OR_RETURN(Lease lease, state_->Acquire(deadline));
-    Transaction transaction(*state_, lease, deadline);
+    pg::Transaction transaction(*state_, lease, deadline);
     Status status = transaction.Begin();
     if (status.ok()) status = transaction.Run(body);
     if (status.ok()) status = transaction.Commit();
@@ -58,7 +58,7 @@ Status Pool::RunTransaction(Deadline deadline, const SessionBody& body) {
 Status Pool::Check() {
   if (state_->AnsweredJustNow()) return OkStatus();
   static constexpr Statement kCheck = {"platform.check", "SELECT 1"};
-  Status status = Read(std::chrono::steady_clock::now() + kCheckLimit, [](Session& session) {
+  Status status = Statements(std::chrono::steady_clock::now() + kCheckLimit, [](Session& session) {
     session.Execute(kCheck);
     return OkStatus();
   });

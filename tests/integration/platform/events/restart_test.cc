@@ -171,11 +171,11 @@ TEST_F(EventRestarts, EachEventArrivesAtLeastOnceWhateverEnds) {
       }
       EXPECT_TRUE(test::Eventually([&] {  // a commit may be cut, and is then put twice
         return pool_
-            .Write(Soon(),
-                   [&](pg::Session& session) {
-                     Append(session, "one", events);
-                     return OkStatus();
-                   })
+            .Transaction(Soon(),
+                         [&](pg::Session& session) {
+                           Append(session, "one", events);
+                           return OkStatus();
+                         })
             .ok();
       }));
     }

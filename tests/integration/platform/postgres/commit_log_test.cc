@@ -59,15 +59,16 @@ TEST_F(CommitLogTest, SeesEveryRowOfTheHolderItWaitedForWhateverTheDefaultIsolat
       // Until the other one waits for the lock.
       EXPECT_TRUE(Eventually([&] {
         return pool_
-            ->Read(Soon(),
-                   [](Session& session) -> StatusOr<bool> {
-                     return !session
-                                 .ExecuteText(
-                                     "SELECT FROM pg_locks JOIN pg_database d ON d.oid = database "
-                                     "WHERE datname = current_database() AND "
-                                     "locktype = 'advisory' AND NOT granted")
-                                 .empty();
-                   })
+            ->Statements(
+                Soon(),
+                [](Session& session) -> StatusOr<bool> {
+                  return !session
+                              .ExecuteText(
+                                  "SELECT FROM pg_locks JOIN pg_database d ON d.oid = database "
+                                  "WHERE datname = current_database() AND "
+                                  "locktype = 'advisory' AND NOT granted")
+                              .empty();
+                })
             .value_or(false);
       }));
       return OkStatus();

@@ -184,7 +184,7 @@ TEST_F(PostgresMigrate, ATableLockThatIsHeldDelaysTheMigrationAndNobodyElse) {
   Status migrated;
   std::thread migrator;
   const auto holder = MakePool();
-  const Status held = holder->Write(Soon(), [&](Session& session) {
+  const Status held = holder->Transaction(Soon(), [&](Session& session) {
     session.ExecuteText("SELECT x FROM shop.a");
     migrator = std::thread([&] { migrated = Apply(kFiles); });
     AwaitAnswer(
@@ -209,7 +209,7 @@ TEST_F(PostgresMigrate, AMigratorThatWaitsForAnotherHoldsNoIndexBuildUp) {
   Status second_status;
   std::thread first_migrator;
   std::thread second_migrator;
-  const Status held = holder->Write(Soon(), [&](Session& session) {
+  const Status held = holder->Transaction(Soon(), [&](Session& session) {
     session.ExecuteText("INSERT INTO shop.a VALUES (8, 9)");
     first_migrator = std::thread([&] { first_status = Apply(kFiles); });
     AwaitAnswer(kIndexIsValid, "f");  // it waits for this transaction

@@ -111,7 +111,7 @@ TEST_F(PostgresPool, ReadsTheFirstAndLastTimeWhateverTheDatabasesZone) {
                                     zone + "'); END $$")
                     .ok());
     for (const char* pooling : {"", "&pooling=transaction"}) {
-      const Status status = MakePool(1, pooling)->Read(Soon(), [&](Session& session) {
+      const Status status = MakePool(1, pooling)->Statements(Soon(), [&](Session& session) {
         EXPECT_EQ(ToTime(session.Execute(kTime, first)[0][0]), first) << zone << pooling;
         EXPECT_EQ(ToTime(session.Execute(kTime, last)[0][0]), last) << zone << pooling;
         return OkStatus();
@@ -137,7 +137,7 @@ TEST_F(PostgresPool, WriteIsReadCommittedWhateverTheDefault) {
                       "current_database()); END $$")
                   .ok());
   const auto fresh = MakePool(1);
-  const Status status = fresh->Write(Soon(), [&](Session& session) {
+  const Status status = fresh->Transaction(Soon(), [&](Session& session) {
     EXPECT_STREQ(session.ExecuteText("SHOW transaction_isolation")[0][0].c_str(), "read committed");
     return OkStatus();
   });
@@ -148,21 +148,21 @@ TEST_F(PostgresPool, WriteIsReadCommittedWhateverTheDefault) {
 TEST_F(PostgresPool, WriteRollsBackOnErrorAndOnIgnoredFailure) {
   ASSERT_TRUE(Execute(*pool_, "CREATE TABLE t (a int PRIMARY KEY)").ok());
   EXPECT_EQ(pool_
-                ->Write(Soon(),
-                        [](Session& session) -> Status {
-                          session.ExecuteText("INSERT INTO t VALUES (1)");
-                          return FailedPrecondition("no");
-                        })
+                ->Transaction(Soon(),
+                              [](Session& session) -> Status {
+                                session.ExecuteText("INSERT INTO t VALUES (1)");
+                                return FailedPrecondition("no");
+                              })
                 .code(),
             StatusCode::kFailedPrecondition);
   EXPECT_EQ(pool_
-                ->Write(Soon(),
-                        [](Session& session) {
-                          session.ExecuteText("INSERT INTO t VALUES (2)");
-                          EXPECT_THROW(session.ExecuteText("INSERT INTO t VALUES (2)"),
-                                       std::exception);
-                          return OkStatus();
-                        })
+                ->Transaction(Soon(),
+                              [](Session& session) {
+                                session.ExecuteText("INSERT INTO t VALUES (2)");
+                                EXPECT_THROW(session.ExecuteText("INSERT INTO t VALUES (2)"),
+                                             std::exception);
+                                return OkStatus();
+                              })
                 .code(),
             StatusCode::kInternal);
   EXPECT_EQ(*Ask(*pool_, "SELECT count(*) FROM t"), "0");
@@ -334,8 +334,8 @@ TEST_F(PostgresPool, LeavesNothingBehindThroughATransactionPooler) {
   const auto run = [&](Session& session) -> StatusOr<int> {
     return session.Execute(kSum, 1)[0][0].as<int>();
   };
-  EXPECT_EQ(*pooled->Read(Soon(), run), 2);
-  EXPECT_EQ(*pooled->Write(Soon(), run), 2);
+  EXPECT_EQ(*pooled->Statements(Soon(), run), 2);
+  EXPECT_EQ(*pooled->Transaction(Soon(), run), 2);
   EXPECT_EQ(*Ask(*pooled, "SELECT count(*) FROM pg_prepared_statements"), "0");
   EXPECT_EQ(*Ask(*pooled, "SELECT reset_val FROM pg_settings WHERE name = 'statement_timeout'"),
             "0");

@@ -42,11 +42,11 @@ class PostgresPrimary : public testing::Test {
 
   static bool Run(Pool& pool, const std::string& sql) {
     return pool
-        .Write(Soon(),
-               [&](Session& session) {
-                 session.ExecuteText(sql);
-                 return OkStatus();
-               })
+        .Transaction(Soon(),
+                     [&](Session& session) {
+                       session.ExecuteText(sql);
+                       return OkStatus();
+                     })
         .ok();
   }
 
@@ -128,7 +128,7 @@ TEST_F(PostgresPrimary, AConnectThatHangsIsAbandonedWhenThePrimaryChanges) {
   ASSERT_TRUE(endpoint.ok());
   std::future<std::string> failure;
   const auto other = MakePool(false);
-  const Status status = other->Write(Soon(), [&](Session& holder) {
+  const Status status = other->Transaction(Soon(), [&](Session& holder) {
     // Every new connection waits for this table while it logs in.
     holder.ExecuteText("LOCK TABLE pg_db_role_setting IN ACCESS EXCLUSIVE MODE");
     failure = std::async(std::launch::async, [&]() -> std::string {
