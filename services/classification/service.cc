@@ -127,7 +127,7 @@ struct State {
   VerdictMetrics metrics;
   CommentStore store;
   CachedPolicyStore policies;
-  WatchLoop watches;
+  StoreWatches watches;
   std::unique_ptr<ProjectionWorker> projection;  // null: no Redis
   std::shared_ptr<LlmClassifier> llm;            // null: there is none
   Status llm_status;                             // of its making, told at the start

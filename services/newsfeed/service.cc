@@ -31,13 +31,13 @@ class Service final : public HotService {
   WINNOW_METHOD(ListArticles, kRead);
   ServerUnaryReactor* ListArticles(CallbackServerContext* context, const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override {
-    return binder_.Raw<v1::ListArticlesRequest>(
+    return binder_.Raw<v1::ListArticlesRequest, FeedQuery>(
         context, request, response, kListArticles,
-        [this](const rpc::CallContext& call, const v1::ListArticlesRequest& r) {
-          return handlers_.ListFromMemory(call, r);
+        [this](const rpc::CallContext&, const v1::ListArticlesRequest& r, FeedQuery& query) {
+          return handlers_.ListFromMemory(r, query);
         },
-        [this](const rpc::CallContext& call, const v1::ListArticlesRequest& r) {
-          return handlers_.ListArticles(call, r);
+        [this](const rpc::CallContext& call, const FeedQuery& query) {
+          return handlers_.ListArticles(call, query);
         });
   }
   WINNOW_UNARY(CountNewArticles, kRead, handlers_)

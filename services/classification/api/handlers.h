@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "services/classification/api/convert.h"
-#include "services/classification/api/watch_loop.h"
+#include "services/classification/api/store_watches.h"
 #include "services/classification/comments/comment_store.h"
 #include "services/classification/policy/cached_policy_store.h"
 #include "services/classification/runs/verdict_metrics.h"
@@ -40,7 +40,7 @@ class Handlers {
     std::function<void(int64_t run)> run_activated = [](int64_t) {};
     std::function<void(const VideoKey&)> video_deleted = [](const VideoKey&) {};
   };
-  Handlers(CommentStore& store, CachedPolicyStore& policies, WatchLoop& watches,
+  Handlers(CommentStore& store, CachedPolicyStore& policies, StoreWatches& watches,
            VerdictMetrics& metrics, Options options)
       : store_(store),
         policies_(policies),
@@ -102,7 +102,7 @@ class Handlers {
 
   CommentStore& store_;
   CachedPolicyStore& policies_;
-  WatchLoop& watches_;
+  StoreWatches& watches_;
   VerdictMetrics& metrics_;
   const Options options_;
 };

@@ -101,7 +101,7 @@ Status Handlers::WatchRun(const rpc::CallContext& call, const v1::WatchRunReques
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToKey(request.namespace_(), request.run_id(),
                                                      "run_id", "run", violations));
   WINNOW_RETURN_IF_ERROR(store_.GetRun(call.deadline, key).status());
-  watches_.Add([this, key, subscriber, last = std::string()]() mutable {
+  return watches_.Add([this, key, subscriber, last = std::string()]() mutable {
     if (subscriber.Ended()) return false;
     const auto run = store_.GetRun(Soon(), key);
     if (!run.ok()) {
@@ -117,7 +117,6 @@ Status Handlers::WatchRun(const rpc::CallContext& call, const v1::WatchRunReques
     subscriber.End(OkStatus());
     return false;
   });
-  return OkStatus();
 }
 
 Status Handlers::WatchClassifications(
@@ -145,8 +144,8 @@ Status Handlers::WatchClassifications(
   }
   first.set_resume_token(at.Token());
   if (!subscriber.Send(std::move(first))) return OkStatus();
-  watches_.Add([this, at, subscriber]() mutable { return SendChanges(store_, at, subscriber); });
-  return OkStatus();
+  return watches_.Add(
+      [this, at, subscriber]() mutable { return SendChanges(store_, at, subscriber); });
 }
 
 Status Handlers::ExportClassifications(

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <list>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
+#include <utility>
 
 #include "services/collector/sources/source_store.h"
 #include "services/platform/grpc/call/subscriber.h"
+#include "services/platform/grpc/call/watch_loop.h"
 #include "services/platform/process/metrics.h"
 #include "winnow/collector/v1/collector_service.pb.h"
 
@@ -23,12 +22,14 @@ class RunWatches {
   // `store` outlives it.
   RunWatches(SourceStore& store, Metrics& metrics,
              std::chrono::milliseconds poll = std::chrono::milliseconds(200));
-  ~RunWatches() { Stop(); }
-  void Start();
-  // Drops the subscribers; the binder has ended those by then.
-  void Stop();
-  // Sends what comes after `reached`, of one source or of all. RESOURCE_EXHAUSTED: too many watch.
-  Status Add(const std::string& source_id, RunsHead reached, Subscriber subscriber);
+  void Start() {
+    loop_.Start([this](std::list<Watch>& watches) { return Serve(watches); });
+  }
+  void Stop() { loop_.Stop(); }
+  // Sends what comes after `reached`, of one source or of all. Errors: as WatchLoop::Add.
+  Status Add(const std::string& source_id, RunsHead reached, Subscriber subscriber) {
+    return loop_.Add({source_id, std::move(reached), std::move(subscriber)});
+  }
 
  private:
   struct Watch {
@@ -36,19 +37,13 @@ class RunWatches {
     RunsHead reached;
     Subscriber subscriber;
   };
-  void Loop();
+  bool Serve(std::list<Watch>& watches);
   // Up to `head`. False: the watch has ended.
   bool Advance(Watch& watch, const RunsHead& head);
 
   SourceStore& store_;
-  const std::chrono::milliseconds poll_;
   Gauge& watchers_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  size_t count_ = 0;
-  std::vector<Watch> added_;
-  std::thread thread_;
+  rpc::WatchLoop<Watch> loop_;  // last: ends before what it uses
 };
 
 }  // namespace winnow::collector

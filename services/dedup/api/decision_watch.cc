@@ -1,97 +1,25 @@
 #include "services/dedup/api/decision_watch.h"
 
 #include <chrono>
+#include <map>
 #include <utility>
 
-#include "services/platform/grpc/errors/rpc_status.h"
 #include "services/platform/process/log.h"
 
 namespace winnow::dedup {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr size_t kMostWatchers = 1'000;
 constexpr int kPage = 500;
-constexpr milliseconds kLookEvery(100);
-constexpr milliseconds kNextPage(2);  // a reader takes one in less
 constexpr std::chrono::seconds kReadTime(10);
-constexpr std::chrono::seconds kRetryAfter(1);
 
 }  // namespace
 
-DecisionWatch::~DecisionWatch() { Stop(); }
-
-void DecisionWatch::Start() {
-  thread_ = std::thread([this] { Run(); });
-}
-
-void DecisionWatch::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-  watchers_.splice(watchers_.end(), new_);
-  for (const Watcher& watcher : watchers_) watcher.subscriber.End(rpc::ShuttingDown());
-  watchers_.clear();
-}
-
-void DecisionWatch::Wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (count_ == 0) return;
-    woken_ = true;
-  }
-  changed_.notify_all();
-}
-
-Status DecisionWatch::Add(WatchQuery query, Subscriber subscriber) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return rpc::ShuttingDown();
-    if (count_ >= kMostWatchers)
-      return Overloaded("this server has " + std::to_string(kMostWatchers) +
-                            " WatchDecisions calls, its limit: retry after the delay in RetryInfo",
-                        kRetryAfter);
-    ++count_;
-    woken_ = true;
-    new_.push_back({std::move(query), std::move(subscriber)});
-  }
-  changed_.notify_all();
-  return OkStatus();
-}
-
-void DecisionWatch::Run() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      const auto is_due = [this] { return stopping_ || woken_; };
-      if (has_more_) {
-        changed_.wait_for(lock, kNextPage, [this] { return stopping_; });
-      } else if (count_ == 0) {
-        changed_.wait(lock, is_due);
-      } else {
-        changed_.wait_for(lock, kLookEvery, is_due);
-      }
-      if (stopping_) return;
-      woken_ = false;
-      watchers_.splice(watchers_.end(), new_);
-    }
-    FeedAll();
-    const size_t before = watchers_.size();
-    watchers_.remove_if([](const Watcher& each) { return each.subscriber.Ended(); });
-    const std::lock_guard lock(mutex_);
-    count_ -= before - watchers_.size();
-  }
-}
-
-void DecisionWatch::FeedAll() {
+bool DecisionWatch::Serve(std::list<Watcher>& watchers) {
   has_more_ = false;
   std::map<std::string, Group> groups;
-  for (auto at = watchers_.begin(); at != watchers_.end(); ++at) {
+  for (auto at = watchers.begin(); at != watchers.end(); ++at) {
     groups[at->query.ns].push_back(at);
   }
   for (const auto& [ns, group] : groups) {
@@ -99,6 +27,8 @@ void DecisionWatch::FeedAll() {
     // The store is away: watchers wait where they are.
     if (!fed.ok()) log::Warn("decisions cannot be followed now", {{"error", Message(fed)}});
   }
+  watchers.remove_if([](const Watcher& each) { return each.subscriber.Ended(); });
+  return has_more_;
 }
 
 Status DecisionWatch::FeedNamespace(const std::string& ns, const Group& group) {

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <list>
 #include <map>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
 
 #include "services/dedup/api/convert.h"
 #include "services/dedup/history/history_store.h"
 #include "services/platform/grpc/call/subscriber.h"
+#include "services/platform/grpc/call/watch_loop.h"
 #include "services/platform/postgres/log/log_transaction.h"
 #include "services/platform/postgres/pool/pool.h"
 
@@ -24,27 +24,31 @@ class DecisionWatch {
   using Subscriber = rpc::Subscriber<v1::WatchDecisionsResponse>;
 
   explicit DecisionWatch(pg::Pool& reads) : reads_(reads) {}
-  ~DecisionWatch();  // stops
 
-  void Start();
-  void Stop();
-  // There may be new decisions: called after a commit of this process. Those of others are found
-  // by looking, ten times a second while anybody watches.
-  void Wake();
-  // Error: RESOURCE_EXHAUSTED.
-  Status Add(WatchQuery query, Subscriber subscriber);
+  void Start() {
+    loop_.Start([this](std::list<Watcher>& watchers) { return Serve(watchers); });
+  }
+  void Stop() { loop_.Stop(); }
+  // There may be new decisions: called after a commit of this process.
+  void Wake() { loop_.Wake(); }
+  // Errors: as WatchLoop::Add.
+  Status Add(WatchQuery query, Subscriber subscriber) {
+    return loop_.Add({std::move(query), std::move(subscriber)});
+  }
 
  private:
+  static constexpr size_t kMaxWatches = 1'000;
+  static constexpr std::chrono::milliseconds kPoll{100};
+
   struct Watcher {
     WatchQuery query;
     Subscriber subscriber;
     bool is_greeted = false;
-    bool has_gap = false;  // not told yet
+    bool has_gap = false;  // not sent yet
   };
   using Group = std::vector<std::list<Watcher>::iterator>;
 
-  void Run();
-  void FeedAll();
+  bool Serve(std::list<Watcher>& watchers);
   Status FeedNamespace(const std::string& ns, const Group& group);
   bool FeedPage(const std::string& ns, const pg::Head& head, int64_t after, const Group& group);
   static void Place(Watcher& watcher, const pg::Head& head);
@@ -52,15 +56,8 @@ class DecisionWatch {
                    int64_t reached);
 
   pg::Pool& reads_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<Watcher> new_;  // not yet seen by the thread
-  size_t count_ = 0;
-  bool stopping_ = false;
-  bool woken_ = false;
-  std::list<Watcher> watchers_;  // of the thread alone
-  bool has_more_ = false;        // there are pages to read at once
-  std::thread thread_;
+  bool has_more_ = false;  // of the loop's thread: there are pages to read at once
+  rpc::WatchLoop<Watcher> loop_{{"WatchDecisions", kMaxWatches, kPoll}};  // last: uses the above
 };
 
 }  // namespace winnow::dedup

@@ -72,13 +72,12 @@ class Handlers {
   };
   Handlers(const Parts& parts, Options options) : parts_(parts), options_(options) {}
 
-  // The hot page: of memory alone, without waiting for anything. Null when that cannot be, or the
-  // request is bad; then ListArticles answers.
-  std::shared_ptr<const std::string> ListFromMemory(const rpc::CallContext& call,
-                                                    const v1::ListArticlesRequest& request);
-  // ListArticlesResponse on the wire.
-  StatusOr<std::string> ListArticles(const rpc::CallContext& call,
-                                     const v1::ListArticlesRequest& request);
+  // A page from memory alone, without waiting for anything: ListArticlesResponse, serialized. Null
+  // if memory cannot answer; `query` is then what was asked, for ListArticles. INVALID_ARGUMENT.
+  StatusOr<std::shared_ptr<const std::string>> ListFromMemory(
+      const v1::ListArticlesRequest& request, FeedQuery& query);
+  // ListArticlesResponse, serialized.
+  StatusOr<std::string> ListArticles(const rpc::CallContext& call, const FeedQuery& query);
   StatusOr<v1::CountNewArticlesResponse> CountNewArticles(
       const rpc::CallContext& call, const v1::CountNewArticlesRequest& request);
   Status WatchArticles(const rpc::CallContext& call, const v1::WatchArticlesRequest& request,

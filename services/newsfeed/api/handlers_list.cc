@@ -56,25 +56,21 @@ void Handlers::KeepHot(const std::string& key, uint64_t version, const FeedQuery
                         FeedName(query.ns, query.category), bytes});
 }
 
-std::shared_ptr<const std::string> Handlers::ListFromMemory(
-    const rpc::CallContext&, const v1::ListArticlesRequest& request) {
-  if (parts_.memory.empty()) return nullptr;
+StatusOr<std::shared_ptr<const std::string>> Handlers::ListFromMemory(
+    const v1::ListArticlesRequest& request, FeedQuery& query) {
   const uint64_t version = parts_.memory.version();  // before the look: a page is never too new
   const std::string key = HotKeyOf(request);
   if (HotPages::Bytes bytes = FindHot(key, version)) return bytes;
-  const StatusOr<FeedQuery> query = FromProto(request);
-  if (!query.ok()) return nullptr;
-  std::optional<MemoryView> view = parts_.memory.Look(*query);
-  if (!view || NeedsStore(*view, *query) || MayBeGone(*view, *query)) return nullptr;
-  FeedAnswer answer = FromMemory(*std::move(view), *query);
-  auto bytes = std::make_shared<const std::string>(Finish(*query, answer));
-  KeepHot(key, version, *query, answer, bytes);
+  WINNOW_ASSIGN_OR_RETURN(query, FromProto(request));
+  std::optional<MemoryView> view = parts_.memory.Look(query);
+  if (!view || NeedsStore(*view, query) || MayBeGone(*view, query)) return HotPages::Bytes();
+  FeedAnswer answer = FromMemory(*std::move(view), query);
+  auto bytes = std::make_shared<const std::string>(Finish(query, answer));
+  KeepHot(key, version, query, answer, bytes);
   return bytes;
 }
 
-StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call,
-                                             const v1::ListArticlesRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call, const FeedQuery& query) {
   WINNOW_ASSIGN_OR_RETURN(FeedAnswer answer, Read(call, query));
   if (parts_.memory.WantsFill(FeedName(query.ns, query.category))) {
     parts_.memory_worker.RequestFill(query.ns, query.category);

@@ -81,35 +81,23 @@ ProjectionWorker::ProjectionWorker(FeedStore& feeds, CategoryStore& categories,
 ProjectionWorker::~ProjectionWorker() { Stop(); }
 
 void ProjectionWorker::Start() {
-  thread_ = std::thread([this] { Loop(); });
+  thread_.Start([this] { return Step(); });
 }
 
 void ProjectionWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  if (!thread_.joinable()) return;
-  thread_.join();
-  // Another takes over at once; when the store is away, when the lease has ended.
+  if (!thread_.Stop()) return;
+  // Another process takes over at once; if the store is unavailable, when the lease has ended.
   projections_.ReleaseLease(steady_clock::now() + seconds(1), holder_).IgnoreError();
   leads_.Set(0);
 }
 
-void ProjectionWorker::Loop() {
-  bool failing = false;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    const Status looked = Look();
-    if (!looked.ok() && !failing) {
-      log::Warn("the projection of the feeds waits", {{"why", Message(looked)}});
-    }
-    failing = !looked.ok();
-    lock.lock();
-    wake_.wait_for(lock, options_.interval, [this] { return stopping_; });
+std::chrono::milliseconds ProjectionWorker::Step() {
+  const Status looked = Look();
+  if (!looked.ok() && !is_failing_) {
+    log::Warn("the projection of the feeds waits", {{"why", Message(looked)}});
   }
+  is_failing_ = !looked.ok();
+  return options_.interval;
 }
 
 void ProjectionWorker::Renew(const std::string& category) {

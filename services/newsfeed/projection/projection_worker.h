@@ -1,12 +1,10 @@
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "services/newsfeed/articles/category_store.h"
@@ -17,6 +15,7 @@
 #include "services/newsfeed/projection/projection_store.h"
 #include "services/platform/base/status.h"
 #include "services/platform/process/metrics.h"
+#include "services/platform/process/periodic_thread.h"
 #include "services/platform/redis/client.h"
 #include "services/platform/redis/foreign_keys.h"
 #include "services/platform/redis/ownership.h"
@@ -64,7 +63,7 @@ class ProjectionWorker {
  private:
   enum class WriteResult { kWritten, kFenced, kLocked, kForeign };
 
-  void Loop();
+  std::chrono::milliseconds Step();
   StatusOr<std::vector<std::string>> Categories(Deadline deadline);
   StatusOr<FeedPage> ReadFeed(Deadline deadline, const std::string& category);
   Status AdoptKeys(Deadline deadline);
@@ -113,11 +112,10 @@ class ProjectionWorker {
   std::optional<ProjectedFeed> deletions_;  // how far deletions were followed
   int64_t noted_deletions_ = 0;             // position of these that the store has
   bool adopted_ = false;
+  bool is_failing_ = false;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
   std::set<std::string> renewed_;
-  std::thread thread_;
+  PeriodicThread thread_;  // last: ends before what its steps use
 };
 
 }  // namespace winnow::newsfeed

@@ -22,43 +22,12 @@ TreeWorker::TreeWorker(TreeStore& store, Metrics& metrics)
       failed_(metrics.GetCounter("winnow_newsfeed_tree_failures_total",
                                  "Times that following a change of the tree had to be put off.")) {}
 
-TreeWorker::~TreeWorker() { Stop(); }
-
-void TreeWorker::Start() {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void TreeWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void TreeWorker::Wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
-  wake_.notify_all();
-}
-
-void TreeWorker::Loop() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    woken_ = false;
-    lock.unlock();
-    Work();
-    lock.lock();
-    wake_.wait_for(lock, kInterval, [this] { return stopping_ || woken_; });
-  }
-}
-
-void TreeWorker::Work() {
+std::chrono::milliseconds TreeWorker::Step() {
   const auto unfinished = store_.Unfinished(steady_clock::now() + kShare);
-  if (!unfinished.ok()) return failed_.Increment();
+  if (!unfinished.ok()) {
+    failed_.Increment();
+    return kInterval;
+  }
   for (const ArticleKey& category : *unfinished) {
     const auto progress = store_.Continue(steady_clock::now() + kShare, category);
     if (!progress.ok()) {
@@ -70,6 +39,7 @@ void TreeWorker::Work() {
     moved_.Increment(static_cast<double>(progress->articles));
     if (!progress->done) Wake();
   }
+  return kInterval;
 }
 
 }  // namespace winnow::newsfeed

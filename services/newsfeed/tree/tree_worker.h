@@ -1,38 +1,33 @@
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <chrono>
 
 #include "services/newsfeed/tree/tree_store.h"
 #include "services/platform/process/metrics.h"
+#include "services/platform/process/periodic_thread.h"
 
 namespace winnow::newsfeed {
 
-// Finishes changes of the category tree that nobody waits for: those whose caller's time was up, or
-// whose process died.
+// Finishes changes of the category tree that no call finishes: its deadline passed, or its process
+// died.
 class TreeWorker {
  public:
   TreeWorker(TreeStore& store, Metrics& metrics);
-  ~TreeWorker();  // stops
 
-  void Start();
-  void Stop();
+  void Start() {
+    thread_.Start([this] { return Step(); });
+  }
+  void Stop() { thread_.Stop(); }
   // There is something to do.
-  void Wake();
+  void Wake() { thread_.Wake(); }
 
  private:
-  void Loop();
-  void Work();
+  std::chrono::milliseconds Step();
 
   TreeStore& store_;
   Counter& moved_;
   Counter& failed_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool woken_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
+  PeriodicThread thread_;  // last: ends before what its steps use
 };
 
 }  // namespace winnow::newsfeed

@@ -23,19 +23,31 @@ class PeriodicThread {
       while (!stop.stop_requested()) {
         const auto pause = step();
         std::unique_lock lock(mutex_);
-        wake_.wait_for(lock, stop, pause, [] { return false; });
+        wake_.wait_for(lock, stop, pause, [this] { return woken_; });
+        woken_ = false;
       }
     });
   }
-  // Ends a pause, and waits for the step that is being done.
-  void Stop() {
+  // Ends the pause, or the next one if a step runs. Any thread.
+  void Wake() {
+    {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+    }
+    wake_.notify_all();
+  }
+  // Ends a pause, and waits for the step that runs. Returns whether the thread had been started.
+  bool Stop() {
     thread_.request_stop();
-    if (thread_.joinable()) thread_.join();
+    const bool started = thread_.joinable();
+    if (started) thread_.join();
+    return started;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable_any wake_;
+  bool woken_ = false;
   std::jthread thread_;
 };
 

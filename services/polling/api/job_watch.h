@@ -1,13 +1,11 @@
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <list>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
+#include <utility>
 
 #include "services/platform/grpc/call/subscriber.h"
+#include "services/platform/grpc/call/watch_loop.h"
 #include "services/polling/api/convert.h"
 #include "services/polling/jobs/job_store.h"
 
@@ -20,37 +18,35 @@ class JobWatch {
   using Subscriber = rpc::Subscriber<v1::WatchJobsResponse>;
 
   explicit JobWatch(JobStore& store) : store_(store) {}
-  ~JobWatch() { Stop(); }
 
-  void Start();
-  void Stop();
-  // There may be new rows: called after a commit of this process. Those of others are found by
-  // looking, a few times a second while anybody watches.
-  void Wake();
-  // RESOURCE_EXHAUSTED.
-  Status Add(WatchQuery query, Subscriber subscriber);
+  void Start() {
+    loop_.Start([this](std::list<Watcher>& watchers) { return Serve(watchers); });
+  }
+  void Stop() { loop_.Stop(); }
+  // There may be new rows: called after a commit of this process.
+  void Wake() { loop_.Wake(); }
+  // Errors: as WatchLoop::Add.
+  Status Add(WatchQuery query, Subscriber subscriber) {
+    return loop_.Add({std::move(query), std::move(subscriber)});
+  }
 
  private:
+  static constexpr size_t kMaxWatches = 200;
+  static constexpr std::chrono::milliseconds kPoll{200};
+
   struct Watcher {
     WatchQuery query;
     Subscriber subscriber;
     bool is_greeted = false;
   };
 
-  void Run();
-  Status FeedAll();
-  Status Feed(Watcher& watcher, const HistoryHead& head);
+  bool Serve(std::list<Watcher>& watchers);
+  // Both return whether there is more to send.
+  StatusOr<bool> FeedAll(std::list<Watcher>& watchers);
+  StatusOr<bool> Feed(Watcher& watcher, const HistoryHead& head);
 
   JobStore& store_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<Watcher> new_;  // not yet seen by the thread
-  size_t count_ = 0;
-  bool stopping_ = false;
-  bool woken_ = false;
-  std::list<Watcher> watchers_;  // of the thread alone
-  bool has_more_ = false;
-  std::thread thread_;
+  rpc::WatchLoop<Watcher> loop_{{"WatchJobs", kMaxWatches, kPoll}};  // last: ends before the store
 };
 
 }  // namespace winnow::polling

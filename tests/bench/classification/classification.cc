@@ -98,7 +98,7 @@ struct World {
   VerdictMetrics verdicts{metrics};
   CommentStore store{reads, writes, clock, std::chrono::days(30)};
   CachedPolicyStore policies{store};
-  WatchLoop watches{std::chrono::milliseconds(200)};
+  StoreWatches watches{std::chrono::milliseconds(200)};
   Handlers handlers{store, policies, watches, verdicts, Handlers::Options()};
 
   template <class Request, class Response>

@@ -203,7 +203,7 @@ class ClassificationTest : public ::testing::Test {
   VerdictMetrics verdicts_{metrics_};
   CommentStore store_{reads_, writes_, clock_, std::chrono::days(30)};
   CachedPolicyStore policies_{store_};
-  WatchLoop watches_{std::chrono::milliseconds(20)};
+  StoreWatches watches_{std::chrono::milliseconds(20)};
   RunWorker worker_{store_, policies_, verdicts_, WorkerOptions()};
   Handlers handlers_{store_, policies_, watches_, verdicts_, HandlerOptions()};
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "services/newsfeed/api/convert.h"
 #include "services/newsfeed/api/handlers.h"
 #include "services/newsfeed/labels/embedded_category_rules.h"
 #include "services/newsfeed/write/write_store.h"
@@ -17,6 +18,20 @@
 #include "tests/support/sync/fake_clock.h"
 
 namespace winnow::newsfeed {
+
+// ListArticles as a call runs it: at once from memory, or null,
+inline std::shared_ptr<const std::string> ListHot(Handlers& handlers,
+                                                  const v1::ListArticlesRequest& request) {
+  FeedQuery query;
+  auto bytes = handlers.ListFromMemory(request, query);
+  return bytes.ok() ? *std::move(bytes) : nullptr;
+}
+// and where that does not answer.
+inline StatusOr<std::string> ListWaiting(Handlers& handlers, const rpc::CallContext& call,
+                                         const v1::ListArticlesRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+  return handlers.ListArticles(call, query);
+}
 
 // Handlers over a store on a new database, by a clock that stands still.
 class NewsFeedTest : public ::testing::Test {
@@ -94,9 +109,9 @@ class NewsFeedTest : public ::testing::Test {
   }
 
   v1::ListArticlesResponse List(const v1::ListArticlesRequest& request) {
-    std::shared_ptr<const std::string> bytes = handlers_.ListFromMemory(Call(), request);
+    std::shared_ptr<const std::string> bytes = ListHot(handlers_, request);
     if (!bytes) {
-      auto answered = handlers_.ListArticles(Call(), request);
+      auto answered = ListWaiting(handlers_, Call(), request);
       EXPECT_TRUE(answered.ok()) << answered.status();
       if (answered.ok()) bytes = std::make_shared<const std::string>(*std::move(answered));
     }

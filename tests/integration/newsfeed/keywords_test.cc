@@ -194,7 +194,7 @@ TEST_F(KeywordFeeds, ArePlannedByIndex) {
 }
 
 TEST_F(KeywordFeeds, RefuseWhatIsNoExpression) {
-  const auto refused = handlers_.ListArticles(Call(), About("a AND"));
+  const auto refused = ListWaiting(handlers_, Call(), About("a AND"));
   ASSERT_EQ(ViolationsOf(refused.status()).size(), 1u);
   EXPECT_EQ(ViolationsOf(refused.status())[0].field, "filter.keywords");
 }

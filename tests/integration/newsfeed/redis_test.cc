@@ -38,9 +38,9 @@ class Projection : public NewsFeedRedisTest {
                       {});
     v1::ListArticlesResponse page;
     EXPECT_TRUE(test::Eventually([&] {
-      auto bytes = handlers.ListFromMemory(Call(), Feed(category, size));
+      auto bytes = ListHot(handlers, Feed(category, size));
       if (bytes) return page.ParseFromString(*bytes);
-      EXPECT_TRUE(handlers.ListArticles(Call(), Feed(category, size)).ok());
+      EXPECT_TRUE(ListWaiting(handlers, Call(), Feed(category, size)).ok());
       return false;
     }));
     memory_worker.Stop();

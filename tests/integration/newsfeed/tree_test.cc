@@ -151,7 +151,7 @@ TEST_F(Tree, DeletesWhatIsEmptyAndEmptiesWhenForced) {
   EXPECT_EQ(dropped->changed_article_count(), 11);
   EXPECT_THAT(Scroll(Feed("uncategorized")), SizeIs(10));
   EXPECT_THAT(Scroll(Feed("science")), ElementsAre("both"));
-  EXPECT_EQ(handlers_.ListArticles(Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ListWaiting(handlers_, Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(Get("n1")->categories_size(), 0);
   EXPECT_EQ(Get("n1")->revision(), 2);
   EXPECT_EQ(Drop("ai").status().code(), StatusCode::kNotFound);
@@ -212,8 +212,8 @@ TEST_F(Tree, IsShownByMemoryAsByTheStore) {
   EXPECT_THAT(Scroll(Feed("science", 5)), SizeIs(10));
   EXPECT_THAT(Scroll(Feed("tech", 5)), IsEmpty());
   ASSERT_TRUE(Drop("ai", true).ok());
-  EXPECT_EQ(handlers_.ListFromMemory(Call(), Feed("ai")), nullptr);
-  EXPECT_EQ(handlers_.ListArticles(Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ListHot(handlers_, Feed("ai")), nullptr);
+  EXPECT_EQ(ListWaiting(handlers_, Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -32,16 +32,16 @@ class Binder {
         runtime_, method, *context, *request, *response, std::move(handler)));
   }
 
-  // For a method of WithRawCallbackMethod_<Name>: answers are bytes of the response message.
-  // `quick`: std::shared_ptr<const std::string>(const CallContext&, const Request&), on gRPC's
-  // thread, so it must not wait for anything; null: `handler` is to answer. `handler`:
-  // StatusOr<std::string>(const CallContext&, const Request&), on a pool thread. Say the request's
-  // type: binder_.Raw<Request>(...).
-  template <class Request, class QuickHandler, class Handler>
+  // For a method of WithRawCallbackMethod_<Name>: responses are serialized messages.
+  // `quick`: StatusOr<std::shared_ptr<const std::string>>(const CallContext&, const Request&,
+  // Parsed&), on gRPC's thread, so it must not wait for anything; if it returns null, `handler`
+  // answers. `handler`: StatusOr<std::string>(const CallContext&, const Parsed&), on a pool thread.
+  // Name the types: binder_.Raw<Request, Parsed>(...).
+  template <class Request, class Parsed, class QuickHandler, class Handler>
   grpc::ServerUnaryReactor* Raw(grpc::CallbackServerContext* context,
                                 const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
                                 const Method& method, QuickHandler quick, Handler handler) {
-    return Begun(new TypedRawCall<Request, QuickHandler, Handler>(
+    return Begun(new TypedRawCall<Request, Parsed, QuickHandler, Handler>(
         runtime_, method, *context, *request, *response, std::move(quick), std::move(handler)));
   }
 

@@ -29,10 +29,9 @@ Status RawCall::TryQuick(bool& answered) {
                         "proto of this release");
   }
   return CallRecord::CatchAll([&] {
-    if (SharedBytes bytes = Quick(record_.call())) {
-      response_ = ToByteBuffer(std::move(bytes));
-      answered = true;
-    }
+    WINNOW_ASSIGN_OR_RETURN(SharedBytes bytes, Quick(record_.call()));
+    answered = bytes != nullptr;
+    if (answered) response_ = ToByteBuffer(std::move(bytes));
     return OkStatus();
   });
 }

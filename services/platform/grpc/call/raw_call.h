@@ -29,7 +29,8 @@ class RawCall : public grpc::ServerUnaryReactor, private Job {
 
  private:
   virtual bool Parse() = 0;
-  virtual SharedBytes Quick(const CallContext& call) = 0;
+  // Null: Handle answers.
+  virtual StatusOr<SharedBytes> Quick(const CallContext& call) = 0;
   virtual StatusOr<std::string> Handle(const CallContext& call) = 0;
   Status TryQuick(bool& answered);
   void Run() final;
@@ -42,7 +43,8 @@ class RawCall : public grpc::ServerUnaryReactor, private Job {
   grpc::ByteBuffer& response_;
 };
 
-template <class Request, class QuickHandler, class Handler>
+// `Parsed` is what the quick handler leaves for the other: nothing is read from a request twice.
+template <class Request, class Parsed, class QuickHandler, class Handler>
 class TypedRawCall final : public RawCall {
  public:
   TypedRawCall(Runtime& runtime, const Method& method, grpc::CallbackServerContext& context,
@@ -57,14 +59,15 @@ class TypedRawCall final : public RawCall {
   bool Parse() override {
     return grpc::SerializationTraits<Request>::Deserialize(&bytes_, &request_).ok();
   }
-  SharedBytes Quick(const CallContext& call) override { return quick_(call, request_); }
-  StatusOr<std::string> Handle(const CallContext& call) override {
-    return handler_(call, request_);
+  StatusOr<SharedBytes> Quick(const CallContext& call) override {
+    return quick_(call, request_, parsed_);
   }
+  StatusOr<std::string> Handle(const CallContext& call) override { return handler_(call, parsed_); }
   size_t Bytes() const override { return request_.ByteSizeLong(); }
 
   grpc::ByteBuffer bytes_;
   Request request_;
+  Parsed parsed_;
   QuickHandler quick_;
   Handler handler_;
 };
