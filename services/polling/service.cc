@@ -59,31 +59,17 @@ struct State {
   explicit State(Platform& platform)
       : metrics(platform.metrics),
         store(platform.reads, platform.writes),
-        claims(store,
-               [this](const std::string& kind, std::span<const StaleJob> stale) {
-                 handlers.ReportStale(kind, stale);
-               }),
-        watch(store),
         sequencer(platform.logs, EventSequence()),
+        claims(store, metrics, {.sequencer = &sequencer, .transport = &platform.transport}),
+        watch(store),
         view(platform.redis == nullptr
                  ? nullptr
                  : std::make_unique<ViewWorker>(store, *platform.redis, platform.metrics,
                                                 ViewOptions(platform))),
-        worker(store, metrics,
-               {.swept =
-                    [this, &platform] {
-                      Changed();
-                      platform.transport.Wake(kSchema);
-                    }}),
-        handlers(store, claims, watch, metrics,
-                 {.changed = [this] { Changed(); },
-                  .told = [&platform] { platform.transport.Wake(kSchema); }}),
+        worker(store, claims, metrics, {}),
+        handlers(store, claims, watch, metrics),
         service(platform.runtime, handlers) {}
 
-  void Changed() {
-    claims.Wake();
-    sequencer.Wake();
-  }
   void Start() {
     sequencer.Start();
     watch.Start();
@@ -101,9 +87,9 @@ struct State {
 
   JobMetrics metrics;
   JobStore store;
+  pg::Sequencer sequencer;
   ClaimWorker claims;
   JobWatch watch;
-  pg::Sequencer sequencer;
   std::unique_ptr<ViewWorker> view;  // null: no Redis
   SweepWorker worker;
   Handlers handlers;

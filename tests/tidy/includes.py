@@ -16,7 +16,8 @@ BASE = r"[a-z_0-9]+|immintrin\.h|services/platform/base/.*"
 POSTGRES = r"services/platform/(postgres/.*|events/core/outbox\.h|process/(log|metrics)\.h)"
 # All of the platform but the gRPC library's wiring.
 PLATFORM = (
-    r"services/platform/(?!grpc/|proto/).*|services/platform/grpc/call/(call_context|subscriber)\.h"
+    r"services/platform/(?!grpc/|proto/).*"
+    r"|services/platform/grpc/call/(call_context|subscriber|watch_loop)\.h"
     r"|services/platform/grpc/errors/rpc_status\.h"
 )
 # Calls of another service.

@@ -22,8 +22,8 @@ namespace {
 
 using namespace winnow::dedup;
 
-constexpr double kEqualLeads = 0.9;      // Jaccard from which leads count as equal
-constexpr size_t kLeastLeadTokens = 30;  // of both; a shorter lead may be a form
+constexpr double kEqualLeads = 0.9;    // Jaccard from which leads count as equal
+constexpr size_t kMinLeadTokens = 30;  // of both; a shorter lead may be a form
 constexpr std::chrono::hours kWindow{24};
 constexpr std::chrono::minutes kTime{30};
 
@@ -55,7 +55,7 @@ class EqualLeads {
                             const Fingerprint& print) {
     std::vector<int64_t> seqs;
     std::vector<index::Match> matches;
-    const bool is_long = print.lead.size() >= kLeastLeadTokens;
+    const bool is_long = print.lead.size() >= kMinLeadTokens;
     const auto edge = leads_.EdgeAt(arrival - kWindow);
     if (is_long && edge) {
       leads_.FindSimilarLead(print.lead, leads_.lead_floor_bounds(), *edge, scratch_, matches);

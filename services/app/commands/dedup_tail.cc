@@ -18,7 +18,7 @@ using dedup::v1::WatchDecisionsRequest;
 using dedup::v1::WatchDecisionsResponse;
 
 constexpr int kWaitBeforeTryMs = 500;
-constexpr int kMostTries = 60;  // in a row without a message
+constexpr int kMaxTries = 60;  // in a row without a message
 
 class Tail {
  public:
@@ -82,7 +82,7 @@ int RunTail(const TailOptions& options, const Interrupt& interrupt) {
       std::cerr << "go on with --resume-token " << tail.resume_token() << '\n';
       return kInterrupted;
     }
-    if (!IsTransient(status) || tail.CountTry() > kMostTries) return Fail(status);
+    if (!IsTransient(status) || tail.CountTry() > kMaxTries) return Fail(status);
     pollfd signal{interrupt.fd(), POLLIN, 0};
     ::poll(&signal, 1, kWaitBeforeTryMs);
   }

@@ -14,7 +14,7 @@ namespace winnow::classification {
 // Of the wording and the schema below: part of a verdict's model and of its cache.
 inline constexpr int kPromptVersion = 1;
 // A schema's properties and its answers stay within what such servers take.
-inline constexpr int kMostItems = 250;
+inline constexpr int kMaxItems = 250;
 
 struct ChatQuestion {
   std::string model;

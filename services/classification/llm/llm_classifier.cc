@@ -14,7 +14,7 @@ namespace winnow::classification {
 namespace {
 
 constexpr size_t kCallsOfATask = 64;  // enough to pool what failed
-constexpr size_t kMostOfATask = 4096;
+constexpr size_t kMaxOfATask = 4096;
 
 // Equal texts are asked once: the first stands for the others.
 struct Groups {
@@ -212,7 +212,7 @@ LlmClassifier::LlmClassifier(LlmOptions options, LlmWorld world)
 }
 
 size_t LlmClassifier::batch_size() const {
-  return std::min(options_.items * kCallsOfATask, kMostOfATask);
+  return std::min(options_.items * kCallsOfATask, kMaxOfATask);
 }
 
 std::string LlmClassifier::model() const {

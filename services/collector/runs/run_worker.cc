@@ -19,8 +19,8 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kStoreTime{20};
-constexpr milliseconds kMostWait{3'000};  // for a call's turn; longer is the schedule's to wait
-constexpr int kMostTries = 4;
+constexpr milliseconds kMaxWait{3'000};  // for a call's turn; longer is the schedule's to wait
+constexpr int kMaxTries = 4;
 constexpr size_t kBatch = 500;
 constexpr size_t kMaxValidator = 512;  // of an ETag
 constexpr size_t kVendorBytes = 8 * 1024 * 1024;
@@ -169,7 +169,7 @@ bool RunWorker::Reserve(Job& job, const Credential& credential) {
     }
     if (grant->granted) return true;
     const milliseconds wait = parts_.ledger.WaitOf(credential, *grant);
-    if (grant->why != Outcome::kRate || wait > kMostWait) {
+    if (grant->why != Outcome::kRate || wait > kMaxWait) {
       return job.Fail({grant->why, Remedy::kLater, "quota"}, std::chrono::ceil<seconds>(wait));
     }
     if (!parts_.pause(wait)) return job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
@@ -200,7 +200,7 @@ bool RunWorker::AskVendor(Job& job, const Credential& credential, const http::Re
       page = std::move(answer.page);
       return true;
     }
-    const bool soon = answer.error->remedy == Remedy::kSoon && tries < kMostTries;
+    const bool soon = answer.error->remedy == Remedy::kSoon && tries < kMaxTries;
     if (!soon || !parts_.pause(SoonPause())) return job.Fail(*answer.error, *wait);
   }
 }

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kStoreTime{10};
 constexpr milliseconds kTick{1'000};
 constexpr std::chrono::minutes kSweepEvery{10};
 constexpr std::chrono::seconds kMeasureEvery{15};
-constexpr int kMostSweeps = 100;
+constexpr int kMaxSweeps = 100;
 
 Deadline Soon() { return steady_clock::now() + kStoreTime; }
 
@@ -145,7 +145,7 @@ Status ScheduleWorker::ClaimDue() {
 void ScheduleWorker::Sweep() {
   if (steady_clock::now() < next_sweep_) return;
   next_sweep_ = steady_clock::now() + kSweepEvery;
-  for (int i = 0; i < kMostSweeps && !stopping(); ++i) {
+  for (int i = 0; i < kMaxSweeps && !stopping(); ++i) {
     const auto runs = sources_.DeleteOldRuns(Soon(), options_.run_retention);
     const auto pictures = quotas_.DeleteOldPictures(Soon());
     if (!runs.ok() || !pictures.ok()) {

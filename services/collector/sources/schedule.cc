@@ -7,8 +7,8 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kMostBackoff = std::chrono::hours(6);
-constexpr int kMostDoublings = 12;
+constexpr seconds kMaxBackoff = std::chrono::hours(6);
+constexpr int kMaxDoublings = 12;
 
 bool IsFailure(Outcome outcome) {
   return outcome != Outcome::kOk && outcome != Outcome::kPartial && outcome != Outcome::kQuotaDay &&
@@ -34,8 +34,8 @@ NextRun PlanNext(const Source& source, const RunResult& result) {
   }
   if (IsFailure(result.outcome)) {
     next.failures = source.failures + 1;
-    const int doublings = std::min(next.failures - 1, kMostDoublings);
-    next.wait = std::max(next.interval, std::min(kMostBackoff, next.interval * (1 << doublings)));
+    const int doublings = std::min(next.failures - 1, kMaxDoublings);
+    next.wait = std::max(next.interval, std::min(kMaxBackoff, next.interval * (1 << doublings)));
   } else {
     const bool asked = result.outcome == Outcome::kOk || result.outcome == Outcome::kPartial;
     if (asked && source.max_interval > source.interval) {

@@ -105,14 +105,14 @@ class Checker {
     if (source_.kind == SourceKind::kNaver) by_default = kNaverInterval;
     if (source_.kind == SourceKind::kNewsData) by_default = kNewsDataInterval;
     if (source_.interval == seconds(0)) source_.interval = by_default;
-    if (source_.interval < kLeastInterval || source_.interval > kMostInterval) {
+    if (source_.interval < kMinInterval || source_.interval > kMaxInterval) {
       Add("interval", "must be 60 s to 7 days");
     }
     const bool feed = source_.kind == SourceKind::kFeed;
     if (source_.max_interval == seconds(0)) {
       source_.max_interval = feed ? std::max(kFeedMaxInterval, source_.interval) : source_.interval;
     }
-    if (source_.max_interval < source_.interval || source_.max_interval > kMostInterval) {
+    if (source_.max_interval < source_.interval || source_.max_interval > kMaxInterval) {
       Add("max_interval", "must be at least interval and at most 7 days");
     } else if (!feed && source_.max_interval != source_.interval) {
       Add("max_interval", "has no meaning but for feeds: leave it out");

@@ -16,8 +16,8 @@ inline constexpr size_t kMaxSourceId = 64;
 inline constexpr size_t kMaxDisplayName = 200;
 inline constexpr size_t kMaxQuery = 200;
 inline constexpr int kMaxPages = 10;
-inline constexpr std::chrono::seconds kLeastInterval{60};
-inline constexpr std::chrono::seconds kMostInterval = std::chrono::hours(24 * 7);
+inline constexpr std::chrono::seconds kMinInterval{60};
+inline constexpr std::chrono::seconds kMaxInterval = std::chrono::hours(24 * 7);
 
 enum class SourceKind { kNone, kNaver, kNewsData, kFeed };
 const char* NameOf(SourceKind kind);  // "naver", "newsdata", "feed"

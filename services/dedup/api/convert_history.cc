@@ -14,9 +14,9 @@ constexpr uint8_t kReviewsToken = 21;
 constexpr uint8_t kWatchToken = 22;
 constexpr uint8_t kTopToken = 23;
 constexpr int kDefaultTop = 10;
-constexpr int kMostTop = 100;
+constexpr int kMaxTop = 100;
 constexpr int kDefaultReviews = 20;
-constexpr int kMostReviews = 200;
+constexpr int kMaxReviews = 200;
 
 static_assert(static_cast<int>(ReviewKind::kDuplicate) == v1::REVIEW_KIND_DUPLICATE);
 static_assert(static_cast<int>(ReviewKind::kUnique) == v1::REVIEW_KIND_UNIQUE);
@@ -130,7 +130,7 @@ StatusOr<TopQuery> FromProto(const v1::ListTopCitedRequest& request, Time now) {
   const TimeRange asked = ReadRange(request, violations);
   // A later page has the range of the first.
   if (request.page_token().empty()) query.range = Close(asked, now, violations);
-  query.page_size = ReadSize(request.page_size(), kDefaultTop, kMostTop, "page_size", violations);
+  query.page_size = ReadSize(request.page_size(), kDefaultTop, kMaxTop, "page_size", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   query.filter = query.ns + '\0' + TimeKey(asked.from) + '\0' + TimeKey(asked.until);
   if (!query.range.until) query.range.until = now;
@@ -167,7 +167,7 @@ StatusOr<ReviewQuery> FromProto(const v1::ListReviewQueueRequest& request) {
     query.kind = static_cast<ReviewKind>(request.kind());
   }
   query.page_size =
-      ReadSize(request.page_size(), kDefaultReviews, kMostReviews, "page_size", violations);
+      ReadSize(request.page_size(), kDefaultReviews, kMaxReviews, "page_size", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(query.before, ReadBefore(request.page_token(), kReviewsToken, query));
   return query;

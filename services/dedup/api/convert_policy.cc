@@ -10,9 +10,9 @@ namespace winnow::dedup {
 namespace {
 
 constexpr int kDefaultPreviewed = 20'000;
-constexpr int kMostPreviewed = 100'000;
+constexpr int kMaxPreviewed = 100'000;
 constexpr int kDefaultChanges = 50;
-constexpr int kMostChanges = 1'000;
+constexpr int kMaxChanges = 1'000;
 
 static_assert(static_cast<int>(RuleMode::kCalibrated) == v1::RULE_MODE_CALIBRATED);
 
@@ -123,10 +123,10 @@ StatusOr<PreviewQuery> FromProto(const v1::PreviewPolicyRequest& request) {
   query.ns = NamespaceOf(request.namespace_());
   CheckNamespace(query.ns, "namespace", violations);
   query.change = ChangeOf(request, violations);
-  query.max_documents = SizeOf(request.max_documents(), kDefaultPreviewed, kMostPreviewed,
+  query.max_documents = SizeOf(request.max_documents(), kDefaultPreviewed, kMaxPreviewed,
                                "max_documents", violations);
   query.max_changes =
-      SizeOf(request.max_changes(), kDefaultChanges, kMostChanges, "max_changes", violations);
+      SizeOf(request.max_changes(), kDefaultChanges, kMaxChanges, "max_changes", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   return query;
 }

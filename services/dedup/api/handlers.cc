@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::seconds kBatchTime{30};
 // With more documents waiting, of all streams, a batch holds its thread until it is decided: then
 // as many wait as there are threads for, and none is refused or kept beyond its time.
-constexpr size_t kMostWaitingAhead = 2'000;
+constexpr size_t kMaxWaitingAhead = 2'000;
 
 // The document of a request, accepted. Error: INVALID_ARGUMENT with all violations.
 template <class Request>
@@ -124,7 +124,7 @@ StatusOr<rpc::IngestAnswers<v1::IngestDocumentsResponse>> Handlers::IngestDocume
   }
   batch->decisions.Close();
   // Time for a model's answer runs from here: a batch behind another would lose it.
-  if (parts_.embedder != nullptr || worker_.waiting() > kMostWaitingAhead) batch->decisions.Wait();
+  if (parts_.embedder != nullptr || worker_.waiting() > kMaxWaitingAhead) batch->decisions.Wait();
   return [this, batch] { return AnswersOf(*batch); };
 }
 

@@ -13,9 +13,9 @@ using std::chrono::steady_clock;
 // Namespaces decided at once: each needs a connection for its log, and their work is mostly there.
 constexpr int kThreads = 4;
 // Documents of one namespace that may wait.
-constexpr size_t kMostWaiting = 20'000;
+constexpr size_t kMaxWaiting = 20'000;
 // Documents of a transaction where somebody waits for one, unless more are waited for.
-constexpr size_t kMostBesideUrgent = 100;
+constexpr size_t kMaxBesideUrgent = 100;
 // Windows loaded at once: each has a thread that fills its index, beside those that read ahead.
 constexpr int kLoadThreads = 2;
 constexpr std::chrono::milliseconds kRetryAfter(250);
@@ -95,11 +95,11 @@ void DecisionWorker::Enqueue(std::vector<DecisionJob> jobs) {
     std::lock_guard lock(mutex_);
     for (DecisionJob& job : jobs) {
       NamespaceLane* lane = stopping_ ? nullptr : LaneFor(job.document.ns);
-      if (lane == nullptr || lane->urgent.size() + lane->bulk.size() >= kMostWaiting) {
+      if (lane == nullptr || lane->urgent.size() + lane->bulk.size() >= kMaxWaiting) {
         refused.emplace_back(std::move(job),
                              stopping_
                                  ? rpc::ShuttingDown()
-                                 : Overloaded("the namespace has " + std::to_string(kMostWaiting) +
+                                 : Overloaded("the namespace has " + std::to_string(kMaxWaiting) +
                                                   " documents waiting for a decision, its "
                                                   "limit: retry after the delay in RetryInfo",
                                               kRetryAfter));
@@ -134,7 +134,7 @@ size_t DecisionWorker::waiting() const {
 DecisionWorker::NamespaceLane* DecisionWorker::LaneFor(const std::string& ns) {
   const auto known = lanes_.find(ns);
   if (known != lanes_.end()) return known->second.get();
-  if (lanes_.size() >= kMostNamespaces) {
+  if (lanes_.size() >= kMaxNamespaces) {
     auto idlest = lanes_.end();
     for (auto at = lanes_.begin(); at != lanes_.end(); ++at) {
       if (at->second->is_in_use()) continue;
@@ -217,7 +217,7 @@ void DecisionWorker::Run() {
 // Those that somebody waits for go first, with few others: he is answered when all of them are.
 std::vector<DecisionJob> DecisionWorker::TakeJobs(NamespaceLane& lane) {
   std::vector<DecisionJob> jobs;
-  const size_t most = lane.urgent.empty() ? SIZE_MAX : lane.urgent.size() + kMostBesideUrgent;
+  const size_t most = lane.urgent.empty() ? SIZE_MAX : lane.urgent.size() + kMaxBesideUrgent;
   const size_t limit = std::min(lane.decider.batch_limit(), most);
   for (std::deque<DecisionJob>* queue : {&lane.urgent, &lane.bulk}) {
     if (queue == &lane.bulk && !lane.may_take_bulk()) break;

@@ -47,7 +47,7 @@ class DecisionWorker {
 
  private:
   // Namespaces with a window in memory; of more, the one that was idle the longest gives way.
-  static constexpr size_t kMostNamespaces = 1'000;
+  static constexpr size_t kMaxNamespaces = 1'000;
 
   struct NamespaceLane {
     NamespaceLane(const std::string& name, const DecisionParts& parts)

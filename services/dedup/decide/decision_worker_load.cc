@@ -27,15 +27,15 @@ constexpr std::chrono::seconds kLogPause(5);
 constexpr milliseconds kAnswerTime(100);
 // A load that read nothing for so long waits for the store.
 constexpr std::chrono::seconds kStalledAfter(2);
-constexpr milliseconds kLeastRetry(250);
+constexpr milliseconds kMinRetry(250);
 constexpr milliseconds kUsualRetry(1'000);  // while nothing can be estimated
-constexpr milliseconds kMostRetry(60'000);
-constexpr milliseconds kMostBackoff(10'000);
+constexpr milliseconds kMaxRetry(60'000);
+constexpr milliseconds kMaxBackoff(10'000);
 
 double SecondsOf(steady_clock::duration time) { return duration<double>(time).count(); }
 
 milliseconds BackoffAfter(int failures) {
-  return std::min(kMostBackoff, kLeastRetry * (1 << std::min(failures - 1, 10)));
+  return std::min(kMaxBackoff, kMinRetry * (1 << std::min(failures - 1, 10)));
 }
 
 bool IsStoreAway(const Status& status) {
@@ -54,7 +54,7 @@ Status WindowLoading(const LoadProgress& progress, std::optional<milliseconds> r
   return Unavailable(Reason::kWindowLoading,
                      "the window of the namespace is being loaded (" +
                          Progress(progress.entries(), progress.expected()) + ")",
-                     std::clamp(remaining.value_or(kUsualRetry), kLeastRetry, kMostRetry));
+                     std::clamp(remaining.value_or(kUsualRetry), kMinRetry, kMaxRetry));
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ milliseconds DecisionWorker::WatchLoads() {
 
 void DecisionWorker::ListNamespaces() {
   const auto read = [](pg::Session& session) -> StatusOr<std::vector<std::string>> {
-    return ReadNamespaces(session, kMostNamespaces);
+    return ReadNamespaces(session, kMaxNamespaces);
   };
   const auto namespaces = parts_.reads.Statements(steady_clock::now() + kListTime, read);
   const std::lock_guard lock(mutex_);

@@ -31,7 +31,7 @@ class LoadProgress {
     using std::chrono::milliseconds;
     const int64_t entries = entries_;
     const auto elapsed = std::chrono::duration_cast<milliseconds>(now - begun());
-    if (entries == 0 || elapsed < kLeastElapsed) return std::nullopt;
+    if (entries == 0 || elapsed < kMinElapsed) return std::nullopt;
     const int64_t left = expected_ > entries ? expected_ - entries : 0;
     return milliseconds(
         static_cast<int64_t>(static_cast<double>(elapsed.count()) * static_cast<double>(left) /
@@ -40,7 +40,7 @@ class LoadProgress {
 
  private:
   // Before, connecting and the first page are most of it.
-  static constexpr std::chrono::milliseconds kLeastElapsed{250};
+  static constexpr std::chrono::milliseconds kMinElapsed{250};
   using Ticks = std::atomic<Deadline::rep>;
 
   static Deadline At(const Ticks& ticks) { return Deadline(Deadline::duration(ticks.load())); }

@@ -10,9 +10,9 @@ namespace {
 using std::chrono::steady_clock;
 
 // Documents that may wait for their vectors.
-constexpr size_t kMostWaiting = 20'000;
+constexpr size_t kMaxWaiting = 20'000;
 // With less left it is not asked at all: those asked with it would not be waited for either.
-constexpr std::chrono::milliseconds kLeastTime(100);
+constexpr std::chrono::milliseconds kMinTime(100);
 
 // When a document has to go on: what is left of its time then is for the decision itself.
 Deadline GoesOnAt(const DecisionJob& job, std::chrono::milliseconds urgent_time) {
@@ -57,7 +57,7 @@ std::vector<DecisionJob> MeaningStage::Submit(std::vector<DecisionJob> jobs) {
     std::lock_guard lock(mutex_);
     for (DecisionJob& job : jobs) {
       Queue& queue = job.is_urgent ? urgent_ : bulk_;
-      const bool has_room = !stopping_ && queue.jobs.size() < kMostWaiting;
+      const bool has_room = !stopping_ && queue.jobs.size() < kMaxWaiting;
       (has_room ? queue.jobs.emplace_back() : refused.emplace_back()) = std::move(job);
     }
   }
@@ -101,7 +101,7 @@ void MeaningStage::Embed(std::vector<DecisionJob>& jobs, EmbedderWorker::Caller 
     if (job.print.normalized_title.empty()) continue;
     job.lacks_meaning = true;
     const Deadline goes_on = GoesOnAt(job, parts_.embedder_time);
-    if (goes_on < now + kLeastTime) continue;
+    if (goes_on < now + kMinTime) continue;
     texts.push_back(job.print.normalized_title);
     asked.push_back(&job);
     deadline = std::min(deadline, goes_on);

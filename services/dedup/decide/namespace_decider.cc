@@ -18,10 +18,10 @@ using std::chrono::steady_clock;
 constexpr milliseconds kLockTime(10);
 constexpr milliseconds kLockTimeAlone(30);
 constexpr std::chrono::seconds kAloneAfter(5);
-constexpr size_t kLeastBatch = 100;
+constexpr size_t kMinBatch = 100;
 // A batch that was halved grows again where it took less than this.
 constexpr milliseconds kEasyTime(200);
-constexpr size_t kMostBatch = pg::kMostRowsAppended;
+constexpr size_t kMostBatch = pg::kMaxRowsAppended;
 // A document that somebody waits for goes on undecided after this long.
 constexpr milliseconds kUrgentTime(2'000);
 constexpr milliseconds kBulkTime(15'000);
@@ -212,10 +212,10 @@ bool NamespaceDecider::has_company() const {
 void NamespaceDecider::Adapt(size_t documents, steady_clock::duration elapsed) {
   parts_.metrics.batch_seconds.Observe(std::chrono::duration<double>(elapsed).count());
   parts_.metrics.batch_documents.Observe(static_cast<double>(documents));
-  if (batch_limit_ < kLeastBatch) {  // halved because of what is decided by now, or is given up
-    if (elapsed < kEasyTime) batch_limit_ = std::min(kLeastBatch, batch_limit_ * 2);
+  if (batch_limit_ < kMinBatch) {  // halved because of what is decided by now, or is given up
+    if (elapsed < kEasyTime) batch_limit_ = std::min(kMinBatch, batch_limit_ * 2);
   } else if (elapsed > LockTime()) {
-    batch_limit_ = std::max(kLeastBatch, batch_limit_ * 4 / 5);
+    batch_limit_ = std::max(kMinBatch, batch_limit_ * 4 / 5);
   } else if (documents >= batch_limit_ * 9 / 10) {
     batch_limit_ = std::min(kMostBatch, batch_limit_ + batch_limit_ / 10);
   }

@@ -37,7 +37,7 @@ class NamespaceDecider {
   const LoadProgress& progress() const { return progress_; }
 
   // How many documents a transaction should have to hold the lock about LockTime() at most; fewer
-  // than kLeastBatch where that took too long.
+  // than kMinBatch where that took too long.
   size_t batch_limit() const { return batch_limit_; }
   // Whether other instances write to the namespace, as far as was seen of late.
   bool has_company() const;

@@ -14,18 +14,18 @@ using std::chrono::steady_clock;
 
 constexpr int kPage = 2'000;
 // What is read while somebody's call waits; more is loaded as a window is.
-constexpr int kMostPagesCaughtUp = 10;
-constexpr int64_t kMostCaughtUp = int64_t{kPage} * (kMostPagesCaughtUp - 1);
+constexpr int kMaxPagesCaughtUp = 10;
+constexpr int64_t kMaxCaughtUp = int64_t{kPage} * (kMaxPagesCaughtUp - 1);
 constexpr std::chrono::seconds kHeadTime(10);
 constexpr int64_t kLoggedEntries = 10'000;  // smaller loads are not logged
 // Entries of other instances that a transaction reads while others wait for its lock.
-constexpr int64_t kMostReadUnderLock = 4'000;
-constexpr int64_t kMostSegmentEntries = 60'000;
-constexpr int64_t kLeastSegmentEntries = 500;
+constexpr int64_t kMaxReadUnderLock = 4'000;
+constexpr int64_t kMaxSegmentEntries = 60'000;
+constexpr int64_t kMinSegmentEntries = 500;
 
 uint16_t SegmentEntries(int64_t max_documents) {
   return static_cast<uint16_t>(
-      std::clamp(max_documents / 16, kLeastSegmentEntries, kMostSegmentEntries));
+      std::clamp(max_documents / 16, kMinSegmentEntries, kMaxSegmentEntries));
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Status NamespaceDecider::Load() {
   Status loaded;
   try {
     // Others append meanwhile: after the first time, what a call can wait for is left to calls.
-    for (int64_t left = 0; loaded.ok(); left = kMostCaughtUp) {
+    for (int64_t left = 0; loaded.ok(); left = kMaxCaughtUp) {
       const StatusOr<int64_t> head = HeadToLoad(steady_clock::now() + kHeadTime);
       loaded = head.status();
       if (!loaded.ok() || *head - window_->position() <= left) break;
@@ -115,7 +115,7 @@ Status NamespaceDecider::LoadUpTo(int64_t head) {
 // Leaves a window that is far behind to Load.
 Status NamespaceDecider::CatchUp(Deadline deadline) {
   for (int pages = 0; is_loaded() && !is_current_; ++pages) {
-    is_far_behind_ = pages == kMostPagesCaughtUp;
+    is_far_behind_ = pages == kMaxPagesCaughtUp;
     if (is_far_behind_) break;
     WINNOW_ASSIGN_OR_RETURN(is_current_, ReadPage(deadline));
     window_->Expire();
@@ -160,7 +160,7 @@ NamespaceDecider::Need NamespaceDecider::FollowLog(pg::Session& session, const p
   // A server of another history, or one that was set back: nothing that was read holds.
   if (log.epoch != epoch_ || log.head < window_->position()) return Need::kReload;
   if (!window_->Apply(policy) || window_->has_too_many_channels()) return Need::kReload;
-  if (log.head - window_->position() > kMostReadUnderLock) return Need::kCatchUp;
+  if (log.head - window_->position() > kMaxReadUnderLock) return Need::kCatchUp;
   while (window_->position() < log.head) {
     const auto entries = ReadEntries(session, ns_, window_->position(), kPage, parts_.model());
     for (const LogEntry& entry : entries) window_->Keep(entry);

@@ -16,7 +16,7 @@ constexpr int64_t kPageEntries = 4'000;
 constexpr std::chrono::seconds kPageTime(10);
 // Pages that lie ready for the thread that takes them, or are being read, for each that reads.
 constexpr size_t kPagesAhead = 3;
-constexpr int64_t kMostThreads = 4;  // of one load
+constexpr int64_t kMaxThreads = 4;  // of one load
 
 // Takes as many threads as are free, at most `wanted`.
 int64_t TakeThreads(std::atomic<int>& free, int64_t wanted) {
@@ -40,7 +40,7 @@ PageReader::PageReader(const DecisionParts& parts, const std::string& ns, const 
       pages_((std::max<int64_t>(last - after, 0) + kPageEntries - 1) / kPageEntries) {
   if (pages_ < 2) return;
   const auto threads =
-      static_cast<size_t>(TakeThreads(parts_.loads.free_threads, std::min(kMostThreads, pages_)));
+      static_cast<size_t>(TakeThreads(parts_.loads.free_threads, std::min(kMaxThreads, pages_)));
   read_.resize(threads * kPagesAhead);
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { ReadAhead(); });
 }

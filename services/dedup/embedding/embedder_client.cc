@@ -56,7 +56,7 @@ bool ParseNumber(const JsonValue& value, double& number) {
 
 StatusOr<index::Vector> ParseVector(const JsonValue& values) {
   if (values.kind != JsonValue::Kind::kArray || values.items.empty() ||
-      values.items.size() > index::kMostDimensions) {
+      values.items.size() > index::kMaxDimensions) {
     return NoEmbedding("an embedding is not an array of 1 to 4,096 numbers");
   }
   std::vector<float> numbers;
@@ -106,7 +106,7 @@ class HttpEmbedder final : public Embedder {
     if (!options_.key.empty()) post.headers.push_back({"Authorization", "Bearer " + options_.key});
     post.body = EmbeddingRequest(options_.model, cut);
     post.timeout = std::min(left, options_.timeout);
-    post.max_body = texts.size() * index::kMostDimensions * kBytesPerNumber + kBytesAround;
+    post.max_body = texts.size() * index::kMaxDimensions * kBytesPerNumber + kBytesAround;
     WINNOW_ASSIGN_OR_RETURN(const std::string body,
                             http::PostJson(client_, post, SystemClock().Now()));
     return ParseEmbeddings(body, texts.size());

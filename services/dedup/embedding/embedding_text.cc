@@ -7,7 +7,7 @@ namespace {
 
 // In quarters of a token: subword models need about one for four Latin letters, and about two for
 // three syllables of Korean or for one character of most other scripts.
-constexpr size_t kMostQuarters = 4 * 512;
+constexpr size_t kMaxQuarters = 4 * 512;
 constexpr size_t kLatin = 1;
 constexpr size_t kOther = 3;
 
@@ -20,7 +20,7 @@ std::string EmbeddingText(std::string_view normalized) {
     const auto byte = static_cast<unsigned char>(normalized[at]);
     if ((byte & 0xC0U) == 0x80U) continue;
     quarters += byte < 0x80 ? kLatin : kOther;
-    if (quarters > kMostQuarters) break;
+    if (quarters > kMaxQuarters) break;
   }
   return std::string(normalized.substr(0, at));
 }

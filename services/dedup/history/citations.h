@@ -12,7 +12,7 @@ namespace winnow::dedup {
 
 inline constexpr int kDefaultPageSize = 50;
 inline constexpr int kMaxPageSize = 1'000;
-inline constexpr int kMostChannelsCounted = 1'000;
+inline constexpr int kMaxChannelsCounted = 1'000;
 
 struct Duplicate {
   int64_t seq = 0;

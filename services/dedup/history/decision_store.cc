@@ -90,7 +90,7 @@ StatusOr<Citations> DecisionStore::GetCitations(Deadline deadline, const std::st
     Citations citations;
     citations.channel_count = 1;
     for (const auto& row :
-         session.Execute(kCountChannels, ns, original_id, channel, kMostChannelsCounted)) {
+         session.Execute(kCountChannels, ns, original_id, channel, kMaxChannelsCounted)) {
       citations.channels.push_back({row[0].c_str(), row[1].as<int64_t>()});
       citations.duplicate_count = row[2].as<int64_t>();
       citations.channel_count = row[3].as<int64_t>();

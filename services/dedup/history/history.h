@@ -12,8 +12,8 @@ namespace winnow::dedup {
 
 inline constexpr std::chrono::hours kUsualRange{24};
 inline constexpr std::chrono::hours kLongestRange{24 * 31};
-inline constexpr int kMostDecisionsScanned = 10'000;
-inline constexpr int kMostChannelsTold = 1'000;
+inline constexpr int kMaxDecisionsScanned = 10'000;
+inline constexpr int kMaxChannelsTold = 1'000;
 
 // From (inclusive) to until (exclusive); an end that is not set is open.
 struct TimeRange {

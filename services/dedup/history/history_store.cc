@@ -91,7 +91,7 @@ StatusOr<DecisionPage> HistoryStore::ListDecisions(Deadline deadline, const Deci
     WINNOW_ASSIGN_OR_RETURN(SeqRange range, SeqRangeOf(session, query.ns, query.range));
     if (query.before > 0) range.end = std::min(range.end, query.before);
     const bool is_filtered = query.verdict || !query.channel.empty();
-    const int scanned = is_filtered ? kMostDecisionsScanned : query.page_size;
+    const int scanned = is_filtered ? kMaxDecisionsScanned : query.page_size;
     auto found = NumberedOf(session, query.ns,
                             session.Execute(kList, query.ns, range.first, range.end, scanned,
                                             query.verdict ? static_cast<int>(*query.verdict) : 0,

@@ -93,8 +93,7 @@ StatusOr<Stats> HistoryStore::GetStats(Deadline deadline, const std::string& ns,
     for (const auto& row : session.Execute(kHours, ns, seqs.first, seqs.end)) {
       stats.hours.push_back({pg::ToTime(row[0]), row[1].as<int64_t>(), row[2].as<int64_t>()});
     }
-    for (const auto& row :
-         session.Execute(kChannels, ns, seqs.first, seqs.end, kMostChannelsTold)) {
+    for (const auto& row : session.Execute(kChannels, ns, seqs.first, seqs.end, kMaxChannelsTold)) {
       stats.channels.push_back(
           {row[0].c_str(), row[1].as<int64_t>(), row[2].as<int64_t>(), row[3].as<int64_t>()});
     }

@@ -56,8 +56,8 @@ void PostingMap::Append(Token token, uint16_t slot, size_t length, size_t positi
   const uint16_t newest = eras_.newest();
   const uint32_t packed =
       Posting{Posting::PlaceOf(eras_[newest].begun - 1U, slot),
-              static_cast<uint32_t>(std::min<size_t>(length, Posting::kMostLength)),
-              static_cast<uint32_t>(std::min<size_t>(position, Posting::kMostPosition))}
+              static_cast<uint32_t>(std::min<size_t>(length, Posting::kMaxLength)),
+              static_cast<uint32_t>(std::min<size_t>(position, Posting::kMaxPosition))}
           .Pack();
   const List list = ListOf(held);
   if (!IsLive(list)) {

@@ -26,12 +26,12 @@ struct Posting {
   uint32_t length = 0;    // tokens of the entry
   uint32_t position = 0;  // of the token among them
 
-  static constexpr uint32_t kMostLength = 127;
-  static constexpr uint32_t kMostPosition = 63;
+  static constexpr uint32_t kMaxLength = 127;
+  static constexpr uint32_t kMaxPosition = 63;
   static uint32_t PlaceOf(uint32_t segment, uint16_t slot) { return segment << 16 | slot; }
   uint32_t Pack() const { return place << 13 | length << 6 | position; }
   static Posting Unpack(uint32_t packed) {
-    return {packed >> 13, packed >> 6 & kMostLength, packed & kMostPosition};
+    return {packed >> 13, packed >> 6 & kMaxLength, packed & kMaxPosition};
   }
 };
 
@@ -68,7 +68,7 @@ class PostingMap {
 
   // Where the newest block of a list lies, in eras after the oldest live one; kEnded when there is
   // none.
-  static constexpr uint16_t kEnded = SegmentRing<int>::kMostLive;
+  static constexpr uint16_t kEnded = SegmentRing<int>::kMaxLive;
   uint16_t AgeOf(List list) const { return IsLive(list) ? eras_.Age(EraOf(list)) : kEnded; }
   // The era of a live segment.
   uint16_t EraAgeOf(uint16_t segment) const {

@@ -13,7 +13,7 @@ namespace winnow::dedup::index {
 template <class T>
 class SegmentRing {
  public:
-  static constexpr uint16_t kMostLive = (1U << 15) - 1;
+  static constexpr uint16_t kMaxLive = (1U << 15) - 1;
 
   bool empty() const { return count_ == 0; }
   uint16_t size() const { return count_; }
@@ -28,7 +28,7 @@ class SegmentRing {
 
   // `number` follows the newest one's; any when the ring is empty.
   T& AddNewest(uint16_t number) {
-    assert(count_ < kMostLive);
+    assert(count_ < kMaxLive);
     assert(empty() || number == static_cast<uint16_t>(newest() + 1));
     if (empty()) oldest_ = number;
     if (count_ == ring_.size()) Widen();

@@ -105,7 +105,7 @@ void TokenIndex::FindCandidates(std::span<const Token> tokens, const Bounds& bou
       const Posting posting = Posting::Unpack(packed);
       if (posting.place < first_place) continue;
       // A saturated length asks for less than the real one does, and its position says nothing.
-      const bool is_exact = posting.length != Posting::kMostLength;
+      const bool is_exact = posting.length != Posting::kMaxLength;
       const uint32_t least = bounds.LeastOverlap(length, posting.length);
       if (is_exact && least > std::min<uint32_t>(length, posting.length)) continue;
       // A pair's first shared token bounds what can be shared by what follows it on either side.
@@ -152,7 +152,7 @@ void TokenIndex::KeepHopeful(uint32_t length, const Bounds& bounds, uint16_t fir
     const uint32_t rest =
         std::max(std::min(behind_prefix, entry_length - candidate.entry_position - 1),
                  std::min(entry_behind_prefix, length - candidate.position - 1));
-    const bool is_hopeless = entry_length != Posting::kMostLength &&
+    const bool is_hopeless = entry_length != Posting::kMaxLength &&
                              candidate.hits + rest < bounds.LeastOverlap(length, entry_length);
     if (is_hopeless) continue;
     const EntryRef ref = PostingMap::RefOf(first_segment, candidate.place);
@@ -180,7 +180,7 @@ void TokenIndex::Probe(std::span<const Token> tokens, const Bounds& bounds, Entr
     const uint32_t least = bounds.LeastOverlap(length, entry_length);
     if (least > std::min(length, entry_length)) continue;
     uint32_t shared = 0;
-    if (entry_length >= Posting::kMostLength) {  // its hits may be of any number
+    if (entry_length >= Posting::kMaxLength) {  // its hits may be of any number
       shared = OverlapAtLeast(tokens, entry_tokens, least);
     } else {
       // A saturated position is too low: what it adds to the rest cannot be shared again.

@@ -63,7 +63,7 @@ std::vector<int8_t> VectorField::Padded(std::span<const int8_t> vector) const {
 }
 
 void VectorField::Append(std::span<const int8_t> vector) {
-  if (dimensions_ == 0 && !vector.empty() && vector.size() <= kMostDimensions) {
+  if (dimensions_ == 0 && !vector.empty() && vector.size() <= kMaxDimensions) {
     dimensions_ = vector.size();
     stride_ = StrideOf(dimensions_);
   }

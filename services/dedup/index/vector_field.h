@@ -16,7 +16,7 @@ namespace winnow::dedup::index {
 using Vector = std::vector<int8_t>;
 
 // Dimensions of a vector, at most.
-inline constexpr size_t kMostDimensions = 4096;
+inline constexpr size_t kMaxDimensions = 4096;
 
 // None for a vector without direction: empty, all zeros, or with what is no finite number.
 std::optional<Vector> Quantize(std::span<const float> values);

@@ -19,7 +19,7 @@ void WindowIndex::AddSegment(int64_t first_seq) {
     closed.texts.shrink_to_fit();
     closed.text_ends.shrink_to_fit();
   }
-  if (segments_.size() == SegmentRing<Segment>::kMostLive) DropOldest();
+  if (segments_.size() == SegmentRing<Segment>::kMaxLive) DropOldest();
   segments_.AddNewest(next_number_).first_seq = first_seq;
   titles_.AddSegment(next_number_);
   leads_.AddSegment(next_number_);

@@ -11,7 +11,7 @@ using index::Match;
 using index::WindowIndex;
 
 // Candidates below the token threshold that the decision rule looks at, the most similar ones.
-constexpr size_t kMostRuled = 100;
+constexpr size_t kMaxRuled = 100;
 // Scaled cosine from which the calibrated rule looks at a pair that nothing else brought up: below
 // it hardly any pair is one story.
 constexpr double kMeaningFloor = 0.4;
@@ -123,7 +123,7 @@ class Judging {
     const auto own = std::partition(found.begin(), found.end(), [&](const Found& each) {
       return policy_.same_channel || window_.channel(RefOf(each)) != channel_;
     });
-    constexpr auto kTold = static_cast<std::ptrdiff_t>(kMostCandidates);
+    constexpr auto kTold = static_cast<std::ptrdiff_t>(kMaxCandidates);
     if (found.end() - own > kTold) {
       std::nth_element(own, own + kTold, found.end(), before);
       found.erase(own + kTold, found.end());
@@ -144,7 +144,7 @@ class Judging {
   std::vector<EntryRef> RestOf(const std::vector<Match>& matches, size_t below, EntryRef edge,
                                index::ProbeScratch& scratch) const {
     std::vector<EntryRef> known;
-    for (size_t i = 0; i < matches.size() && known.size() < below + kMostRuled; ++i) {
+    for (size_t i = 0; i < matches.size() && known.size() < below + kMaxRuled; ++i) {
       if (i >= below && Similarity(matches[i]) < policy_.candidate_floor) break;
       known.push_back(matches[i].ref);
     }
@@ -166,7 +166,7 @@ class Judging {
       return a.overlap != b.overlap ? a.overlap > b.overlap
                                     : window_.seq(a.ref) < window_.seq(b.ref);
     });
-    if (leads.size() > kMostRuled) leads.resize(kMostRuled);
+    if (leads.size() > kMaxRuled) leads.resize(kMaxRuled);
     std::vector<EntryRef> refs;
     for (const Match& lead : leads) refs.push_back(lead.ref);
     return refs;
@@ -183,7 +183,7 @@ class Judging {
     SortThoseThatCount(near, [&](const index::NearEntry& a, const index::NearEntry& b) {
       return a.cosine != b.cosine ? a.cosine > b.cosine : window_.seq(a.ref) < window_.seq(b.ref);
     });
-    if (near.size() > kMostRuled) near.resize(kMostRuled);
+    if (near.size() > kMaxRuled) near.resize(kMaxRuled);
     std::vector<EntryRef> refs;
     for (const index::NearEntry& each : near) refs.push_back(each.ref);
     return refs;
@@ -205,7 +205,7 @@ class Judging {
     });
     for (const Ruled& each : ruled) {
       const Stage stage = StageOf(each.ruling.stage);
-      if (stage == Stage::kNone && result_.candidates.size() >= kMostCandidates) break;
+      if (stage == Stage::kNone && result_.candidates.size() >= kMaxCandidates) break;
       if (Consider(each, stage)) return true;
     }
     return false;
@@ -232,7 +232,7 @@ class Judging {
 
   // The same as below, without a look at what is neither taken nor told.
   bool Consider(EntryRef ref, Stage stage) {
-    const bool is_told = result_.candidates.size() < kMostCandidates;
+    const bool is_told = result_.candidates.size() < kMaxCandidates;
     if (!is_told && !GuardsOf(ref, window_.root(ref), stage).empty()) return false;
     return Consider(Look(ref), stage);
   }
@@ -248,9 +248,9 @@ class Judging {
       result_.stage = stage;
       const bool is_literal = stage == Stage::kUrl || stage == Stage::kExact;
       result_.similarity = is_literal ? 1 : each.ruling.similarity;
-      if (result_.candidates.size() == kMostCandidates) result_.candidates.pop_back();
+      if (result_.candidates.size() == kMaxCandidates) result_.candidates.pop_back();
       result_.candidates.insert(result_.candidates.begin(), std::move(candidate));
-    } else if (result_.candidates.size() < kMostCandidates) {
+    } else if (result_.candidates.size() < kMaxCandidates) {
       result_.candidates.push_back(std::move(candidate));
     }
     return is_taken;

@@ -29,7 +29,7 @@ struct Judgement {
   Verdict verdict = Verdict::kUnique;
   double similarity = 0;
   Stage stage = Stage::kNone;
-  // Best first, at most kMostCandidates; when the verdict is kDuplicate the first is the one that
+  // Best first, at most kMaxCandidates; when the verdict is kDuplicate the first is the one that
   // decided, and its root is the original.
   std::vector<JudgedCandidate> candidates;
   size_t titles_read = 0;  // distinct earlier titles that were compared letter by letter

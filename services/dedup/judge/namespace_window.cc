@@ -7,12 +7,12 @@ namespace winnow::dedup {
 namespace {
 
 // Long windows have longer segments, so that there are never too many of them.
-constexpr int kMostSegments = 512;
+constexpr int kMaxSegments = 512;
 
 index::WindowOptions OptionsOf(const Policy& policy, uint16_t segment_entries) {
   return {.floor = policy.candidate_floor,
           .lead_floor = FindsByLead(policy) ? policy.lead_threshold : 0,
-          .segment_span = std::max<Micros>(std::chrono::hours(1), policy.window / kMostSegments),
+          .segment_span = std::max<Micros>(std::chrono::hours(1), policy.window / kMaxSegments),
           .segment_entries = segment_entries};
 }
 

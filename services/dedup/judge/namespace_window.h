@@ -62,10 +62,10 @@ class NamespaceWindow {
   // Forgets the oldest part of the window to save memory. False when there is too little left.
   bool Shorten() { return index_.DropOldestSegment(); }
   // Channels are numbered as they come; after this many it is time to load the window anew.
-  bool has_too_many_channels() const { return channels_.size() > kMostChannels; }
+  bool has_too_many_channels() const { return channels_.size() > kMaxChannels; }
 
  private:
-  static constexpr size_t kMostChannels = 100'000;
+  static constexpr size_t kMaxChannels = 100'000;
 
   uint32_t ChannelNumber(std::string_view channel);
   // The original as the index has it.

@@ -54,7 +54,7 @@ struct Candidate {
   std::vector<Guard> guards;
 };
 
-inline constexpr size_t kMostCandidates = 5;
+inline constexpr size_t kMaxCandidates = 5;
 
 enum class ReviewKind { kDuplicate = 1, kUnique = 2 };
 
@@ -76,7 +76,7 @@ struct Decision {
   std::string original_id;  // empty when unique
   double similarity = 0;
   Stage stage = Stage::kNone;
-  std::vector<Candidate> candidates;  // best first, at most kMostCandidates
+  std::vector<Candidate> candidates;  // best first, at most kMaxCandidates
   int64_t policy_version = 0;
   std::vector<Degradation> degradations;
   bool recorded = false;

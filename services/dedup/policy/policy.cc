@@ -12,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 
 // Below it nearly every document would be a candidate of every other.
-constexpr double kLeastFloor = 0.1;
+constexpr double kMinFloor = 0.1;
 
 struct Field {
   std::string_view name;
@@ -65,10 +65,10 @@ void CheckRuleSettings(const Policy& policy, const std::string& path, Violations
   check(policy.edit_threshold, ".edit_threshold");
   check(policy.semantic_threshold, ".semantic_threshold");
   check(policy.least_probability, ".least_probability");
-  if (!(policy.lead_threshold >= kLeastFloor && policy.lead_threshold <= 1)) {
+  if (!(policy.lead_threshold >= kMinFloor && policy.lead_threshold <= 1)) {
     violations.Add(path + ".lead_threshold", "must be 0.1 to 1");
   }
-  if (policy.newest_documents < 0 || policy.newest_documents > kMostNewestDocuments) {
+  if (policy.newest_documents < 0 || policy.newest_documents > kMaxNewestDocuments) {
     violations.Add(path + ".newest_documents", "must be 0 (all of the window) to 1,000,000");
   }
 }
@@ -99,17 +99,16 @@ void CheckPolicy(const Policy& policy, const std::string& path, Violations& viol
   if (policy.window < minutes(1) || policy.window > hours(24 * 30)) {
     violations.Add(path + ".window", "must be 1 minute to 30 days");
   }
-  if (!(policy.token_threshold >= kLeastFloor && policy.token_threshold <= 1)) {
+  if (!(policy.token_threshold >= kMinFloor && policy.token_threshold <= 1)) {
     violations.Add(path + ".token_threshold", "must be 0.1 to 1");
   }
-  if (!(policy.candidate_floor >= kLeastFloor &&
-        policy.candidate_floor <= policy.token_threshold)) {
+  if (!(policy.candidate_floor >= kMinFloor && policy.candidate_floor <= policy.token_threshold)) {
     violations.Add(path + ".candidate_floor", "must be 0.1 to token_threshold");
   }
   if (!(policy.chain_floor >= 0 && policy.chain_floor <= 1)) {
     violations.Add(path + ".chain_floor", "must be 0 to 1");
   }
-  if (policy.citation_channels < 0 || policy.citation_channels > kMostCitationChannels) {
+  if (policy.citation_channels < 0 || policy.citation_channels > kMaxCitationChannels) {
     violations.Add(path + ".citation_channels", "must be 0 (never) to 1,000");
   }
   CheckRuleSettings(policy, path, violations);

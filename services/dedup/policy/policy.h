@@ -13,8 +13,8 @@
 
 namespace winnow::dedup {
 
-inline constexpr int kMostCitationChannels = 1'000;
-inline constexpr int kMostNewestDocuments = 1'000'000;
+inline constexpr int kMaxCitationChannels = 1'000;
+inline constexpr int kMaxNewestDocuments = 1'000'000;
 inline constexpr size_t kMaxNote = 500;      // characters
 inline constexpr size_t kMaxActor = 128;     // characters
 inline constexpr size_t kMaxRequestId = 64;  // characters

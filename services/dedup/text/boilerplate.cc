@@ -10,10 +10,10 @@
 namespace winnow::dedup {
 namespace {
 
-constexpr size_t kMostInGroup = 40;  // code points between brackets that may be dropped
-constexpr size_t kMostInName = 4;    // syllables of a Korean reporter's name
-constexpr size_t kLeastInName = 2;
-constexpr int kMostSuffixes = 2;
+constexpr size_t kMaxInGroup = 40;  // code points between brackets that may be dropped
+constexpr size_t kMaxInName = 4;    // syllables of a Korean reporter's name
+constexpr size_t kMinInName = 2;
+constexpr int kMaxSuffixes = 2;
 
 constexpr std::u32string_view kOpening = U"[(【〔<〈《「『";
 constexpr std::u32string_view kClosing = U"])】〕>〉》」』";
@@ -139,7 +139,7 @@ void Boilerplate::RemoveGroups(std::u32string& text) const {
     const size_t kind = kOpening.find(text[open]);
     if (kind == kOpening.npos) continue;
     const size_t close = text.find(kClosing[kind], open + 1);
-    if (close == text.npos || close - open - 1 > kMostInGroup) continue;
+    if (close == text.npos || close - open - 1 > kMaxInGroup) continue;
     const auto content = std::u32string_view(text).substr(open + 1, close - open - 1);
     if (!IsDroppedGroup(content)) continue;
     Blank(text, open, close + 1);
@@ -203,8 +203,8 @@ size_t Boilerplate::BylineBegin(std::u32string_view text, size_t role_begin) con
   while (at > 0 && IsSpace(text[at - 1])) --at;
   for (;;) {
     size_t begin = at;
-    while (begin > 0 && at - begin < kMostInName && IsHangulSyllable(text[begin - 1])) --begin;
-    if (at - begin < kLeastInName) return role_begin;
+    while (begin > 0 && at - begin < kMaxInName && IsHangulSyllable(text[begin - 1])) --begin;
+    if (at - begin < kMinInName) return role_begin;
     if (begin > 0 && IsLetterOrDigit(text[begin - 1])) return role_begin;
     const bool is_joined = begin > 0 && (text[begin - 1] == U'·' || text[begin - 1] == U',' ||
                                          text[begin - 1] == U'\u119E');
@@ -243,7 +243,7 @@ void Boilerplate::RemovePrefix(std::u32string& text) const {
 
 // " - reuters", "| 뉴스경제".
 void Boilerplate::RemoveSuffix(std::u32string& text) const {
-  for (int round = 0; round < kMostSuffixes; ++round) {
+  for (int round = 0; round < kMaxSuffixes; ++round) {
     const size_t dash = LastDash(text);
     if (dash == 0) return;
     const std::u32string tail = WithoutSpaces(std::u32string_view(text).substr(dash + 1));

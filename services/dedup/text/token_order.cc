@@ -12,7 +12,7 @@ namespace winnow::dedup {
 namespace {
 
 constexpr std::string_view kVersion = "version ";
-constexpr size_t kMostListed = 1'000'000;
+constexpr size_t kMaxListed = 1'000'000;
 
 Status InLine(size_t number, std::string why) {
   return InvalidField("token_order.txt line " + std::to_string(number), std::move(why));
@@ -40,7 +40,7 @@ StatusOr<TokenOrder> TokenOrder::Parse(std::string_view list) {
       }
       continue;
     }
-    if (hashes.size() == kMostListed) return InLine(number, "list at most 1,000,000 tokens");
+    if (hashes.size() == kMaxListed) return InLine(number, "list at most 1,000,000 tokens");
     hashes.push_back(Hash64(line));
   }
   if (order.version_ == 0) return InLine(number, "the list has no version");

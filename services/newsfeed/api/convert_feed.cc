@@ -98,9 +98,9 @@ std::string EncodeResponse(const FeedQuery& query, const FeedAnswer& answer) {
   rest.set_next_page_token(NextToken(query, answer, hash));
   rest.set_newer_token(NewerToken(query, answer, hash));
   FillMeta(query, answer, *rest.mutable_meta());
-  constexpr size_t kMostFraming = 11;
+  constexpr size_t kMaxFraming = 11;
   size_t size = rest.ByteSizeLong();
-  for (const auto& article : answer.articles) size += article->bytes.size() + kMostFraming;
+  for (const auto& article : answer.articles) size += article->bytes.size() + kMaxFraming;
   std::string bytes;
   bytes.reserve(size);
   for (const auto& article : answer.articles) {

@@ -43,13 +43,13 @@ class HotPages {
     if (place != nullptr) bytes_ -= place->bytes->size();
     bytes_ += size;
     place = std::move(kept);
-    if (bytes_ <= kMostBytes && pages_.size() <= kMostPages) return;
+    if (bytes_ <= kMostBytes && pages_.size() <= kMaxPages) return;
     pages_.clear();
     bytes_ = 0;
   }
 
  private:
-  static constexpr size_t kMostPages = 512;
+  static constexpr size_t kMaxPages = 512;
   static constexpr size_t kMostBytes = size_t{32} << 20;
 
   mutable std::shared_mutex mutex_;

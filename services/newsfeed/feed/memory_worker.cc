@@ -16,10 +16,10 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kFillTime(10);
 // Feeds that wait to be filled; who asks beyond asks again with its next page.
-constexpr size_t kMostRequested = 1'000;
+constexpr size_t kMaxRequested = 1'000;
 constexpr int kChangesAtOnce = 1'000;
 // Changes that a fill from Redis is brought up to date by; further behind, the store is read.
-constexpr int kMostReplayed = 5'000;
+constexpr int kMaxReplayed = 5'000;
 
 Counter& Fills(Metrics& metrics, const char* result) {
   return metrics.GetCounter("winnow_newsfeed_memory_fills_total",
@@ -94,7 +94,7 @@ void MemoryWorker::Stop() {
 void MemoryWorker::RequestFill(const std::string& ns, const std::string& category) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || requested_.size() >= kMostRequested) return;
+    if (stopping_ || requested_.size() >= kMaxRequested) return;
     if (!requested_.insert({ns, category}).second) return;
     queue_.emplace_back(ns, category);
   }
@@ -165,8 +165,8 @@ StatusOr<bool> MemoryWorker::CatchUp(pg::Session& session, const std::string& fe
   if (head.epoch != fill.epoch || head.head < fill.position) return false;
   const int64_t position = head.head;
   if (position == fill.position) return true;
-  if (position - fill.position > kMostReplayed) return false;
-  const auto changes = ReadChanges(session, fill.position, position, kMostReplayed);
+  if (position - fill.position > kMaxReplayed) return false;
+  const auto changes = ReadChanges(session, fill.position, position, kMaxReplayed);
   if (changes.empty() || changes.front().seq != fill.position + 1) return false;
   FeedPrefix prefix(fill.entries.size() + changes.size());
   prefix.Fill(std::move(fill.entries), fill.whole);

@@ -22,7 +22,7 @@ constexpr seconds kLockWarning(60);
 constexpr int kMostCategories = 1'000;
 // A projection whose position is further back is written again, though its content is the same:
 // who reads it back goes through the log from there.
-constexpr int64_t kMostBehind = 1'000;
+constexpr int64_t kMaxBehind = 1'000;
 
 Counter& Projections(Metrics& metrics, const char* result) {
   return metrics.GetCounter("winnow_newsfeed_projections_total",
@@ -193,7 +193,7 @@ Status ProjectionWorker::Project(Deadline deadline, const std::string& category,
   const auto now = steady_clock::now();
   const bool there = last != last_.end() && last->second.content == content &&
                      now - last->second.at < options_.refresh &&
-                     state.position - last->second.position < kMostBehind;
+                     state.position - last->second.position < kMaxBehind;
   if (there) return OkStatus();
   WINNOW_ASSIGN_OR_RETURN(const WriteResult result,
                           TryWrite(deadline, category, page, state, bytes));

@@ -19,7 +19,7 @@ constexpr int kLookedAt = 2'000;
 constexpr int kLookedFurther = 5;
 // Times that candidates without the terms (pairs that do not stand together) are replaced by
 // others; then the page is short, and has a token.
-constexpr int kMostRounds = 10;
+constexpr int kMaxRounds = 10;
 
 constexpr pg::Statement kInsert{
     "newsfeed.insert_search",
@@ -95,7 +95,7 @@ class Searching {
   int looked_at() const { return looked_at_; }
 
   SearchPage Run() {
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < kMaxRounds; ++round) {
       const pqxx::result rows = Candidates();
       looked_at_ += static_cast<int>(rows.size());
       for (const pqxx::row& row : rows) {

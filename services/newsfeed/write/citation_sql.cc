@@ -56,7 +56,7 @@ constexpr pg::Statement kAdd{
     "AS s (namespace, id, added, channels) "
     "WHERE a.namespace = s.namespace AND a.id = s.id RETURNING a.namespace, a.id"};
 
-constexpr auto kMostChannels = static_cast<int64_t>(kMaxCitationChannels);
+constexpr auto kMaxChannels = static_cast<int64_t>(kMaxCitationChannels);
 
 struct Added {
   int64_t count = 0;
@@ -105,7 +105,7 @@ std::vector<Change> Add(pg::Session& session, const std::map<ArticleKey, Added>&
   }
   std::vector<Change> changes;
   for (const pqxx::row& row :
-       session.Execute(kAdd, namespaces, ids, counts, channels, kMostChannels)) {
+       session.Execute(kAdd, namespaces, ids, counts, channels, kMaxChannels)) {
     changes.push_back({row[0].as<std::string>(), row[1].as<std::string>(), ChangeKind::kCited});
   }
   return changes;
@@ -122,7 +122,7 @@ void CountCitations(pg::Session& session, std::vector<StoredArticle>& created) {
     namespaces.Add(article.content.ns);
     ids.Add(article.content.id);
   }
-  for (const pqxx::row& row : session.Execute(kCount, namespaces, ids, kMostChannels)) {
+  for (const pqxx::row& row : session.Execute(kCount, namespaces, ids, kMaxChannels)) {
     StoredArticle& article = *by_key.at({row[0].as<std::string>(), row[1].as<std::string>()});
     article.citation_count = row[2].as<int64_t>();
     article.citation_channels = pg::ToTexts(row[3]);
@@ -149,7 +149,7 @@ void MoveCitations(pg::LogSession& log, const UpsertPlan& plan) {
     cited_ids.Add(id);
     changes.push_back({ns, id, ChangeKind::kCited});
   }
-  log.session().Execute(kRecount, cited_namespaces, cited_ids, kMostChannels);
+  log.session().Execute(kRecount, cited_namespaces, cited_ids, kMaxChannels);
   AppendChanges(log, changes);
 }
 

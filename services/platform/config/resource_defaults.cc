@@ -33,16 +33,16 @@ constexpr std::array<std::pair<std::string_view, int64_t>, 5> kTargetBytes = {{
 
 // Of connections: one process of several that share a store takes fewer.
 constexpr int kMinPoolSize = 4;  // also on one CPU a slow call must not stop the others
-constexpr int kMostConnectionsAlone = 16;
-constexpr int kMostConnectionsShared = 8;
-constexpr int kMostReadThreads = 32;
-constexpr int kMostWriteThreads = 16;
+constexpr int kMaxConnectionsAlone = 16;
+constexpr int kMaxConnectionsShared = 8;
+constexpr int kMaxReadThreads = 32;
+constexpr int kMaxWriteThreads = 16;
 
 // Log transactions wait for each other's streams: a connection each, or a stalled PostgreSQL reads
 // as a pool in full use. Dedup has four namespaces in work, their turns and an operator's change.
 constexpr std::array<std::pair<std::string_view, int>, 5> kLogConnections = {
     {{"collector", 3}, {"dedup", 9}, {"newsfeed", 4}, {"classification", 2}, {"polling", 4}}};
-constexpr int kMostLogConnections = 12;
+constexpr int kMaxLogConnections = 12;
 
 std::string Number(double value) {
   char text[32];
@@ -144,17 +144,17 @@ class Filler {
     const int cpus = static_cast<int>(std::ceil(std::clamp(limits_.cpus, 1.0, 1'000.0)));
     const int twice = std::max(2 * cpus, kMinPoolSize);
     const bool alone = RunsAllTargets(config_);
-    const int connections = std::min(twice, alone ? kMostConnectionsAlone : kMostConnectionsShared);
+    const int connections = std::min(twice, alone ? kMaxConnectionsAlone : kMaxConnectionsShared);
     auto& postgres = *config_.mutable_postgres();
     auto& calls = *config_.mutable_calls();
     Fill("postgres.read_connections", postgres.read_connections(), connections, origin,
          [&](int32_t value) { postgres.set_read_connections(value); });
     Fill("postgres.write_connections", postgres.write_connections(), connections, origin,
          [&](int32_t value) { postgres.set_write_connections(value); });
-    Fill("calls.read_threads", calls.read_threads(), std::min(twice, kMostReadThreads), origin,
+    Fill("calls.read_threads", calls.read_threads(), std::min(twice, kMaxReadThreads), origin,
          [&](int32_t value) { calls.set_read_threads(value); });
     Fill("calls.write_threads", calls.write_threads(),
-         std::clamp(cpus, kMinPoolSize, kMostWriteThreads), origin,
+         std::clamp(cpus, kMinPoolSize, kMaxWriteThreads), origin,
          [&](int32_t value) { calls.set_write_threads(value); });
   }
 
@@ -222,7 +222,7 @@ int LogConnections(const Config& config) {
   for (const auto& [target, own] : kLogConnections) {
     if (RunsTarget(config, target)) connections += own;
   }
-  return std::clamp(connections, 1, kMostLogConnections);
+  return std::clamp(connections, 1, kMaxLogConnections);
 }
 
 std::vector<DerivedSetting> FillResourceDefaults(Config& config, const MachineLimits& limits) {

@@ -40,7 +40,7 @@ StatusOr<v1::RegisterJobResponse> Handlers::RegisterJob(const rpc::CallContext& 
   WINNOW_ASSIGN_OR_RETURN(
       auto made, store_.Register(call.deadline, request.kind(), {&job, 1}, request.request_id()));
   WINNOW_RETURN_IF_ERROR(made[0].status());
-  if (*made[0]) hooks_.changed();
+  if (*made[0]) claims_.JobsChanged();
   v1::RegisterJobResponse response;
   response.set_created(*made[0]);
   WINNOW_ASSIGN_OR_RETURN(const Job stored, store_.Get(call.deadline, {request.kind(), job.id}));
@@ -73,7 +73,7 @@ StatusOr<v1::BatchRegisterJobsResponse> Handlers::BatchRegisterJobs(
   WINNOW_RETURN_IF_ERROR(CheckBatch(request.jobs_size(), "jobs", violations));
   WINNOW_ASSIGN_OR_RETURN(
       auto made, store_.Register(call.deadline, request.kind(), fit, request.request_id()));
-  hooks_.changed();
+  claims_.JobsChanged();
   v1::BatchRegisterJobsResponse response;
   auto next = made.begin();
   for (const Status& refusal : refusals) {
@@ -86,13 +86,6 @@ StatusOr<v1::BatchRegisterJobsResponse> Handlers::BatchRegisterJobs(
     }
   }
   return response;
-}
-
-void Handlers::ReportStale(const std::string& kind, std::span<const StaleJob> stale) {
-  if (stale.empty()) return;
-  metrics_.CountStale(kind, stale);
-  hooks_.changed();
-  hooks_.told();
 }
 
 v1::ClaimJobsResponse Handlers::Answer(const ClaimResult& result) {
@@ -117,7 +110,7 @@ void Handlers::ClaimJobs(const rpc::CallContext& call, const v1::ClaimJobsReques
   const auto begin = std::chrono::steady_clock::now();
   auto result = store_.Claim(call.deadline, query);
   if (!result.ok()) return done(result.status());
-  ReportStale(query.kind, result->stale);
+  claims_.ReportStale(query.kind, result->stale);
   if (!result->jobs.empty() && call.cancelled()) {
     claims_.GiveBack(query.kind, result->jobs);
     return done(rpc::Cancelled("the client cancelled the call"));

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <span>
 #include <string>
 
 #include "services/platform/base/status.h"
@@ -18,16 +16,8 @@ namespace winnow::polling {
 // One method per RPC of PollingRegistryService; its proto says what each does.
 class Handlers {
  public:
-  struct Hooks {
-    std::function<void()> changed = [] {};  // history was written, or a job may have become due
-    std::function<void()> told = [] {};     // an event was written to the outbox
-  };
-  Handlers(JobStore& store, ClaimWorker& claims, JobWatch& watch, JobMetrics& metrics, Hooks hooks)
-      : store_(store),
-        claims_(claims),
-        watch_(watch),
-        metrics_(metrics),
-        hooks_(std::move(hooks)) {}
+  Handlers(JobStore& store, ClaimWorker& claims, JobWatch& watch, JobMetrics& metrics)
+      : store_(store), claims_(claims), watch_(watch), metrics_(metrics) {}
 
 #define WINNOW_HANDLER(Name) \
   StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
@@ -60,8 +50,6 @@ class Handlers {
                  rpc::Completion<v1::ClaimJobsResponse> done);
   Status WatchJobs(const rpc::CallContext& call, const v1::WatchJobsRequest& request,
                    JobWatch::Subscriber subscriber);
-  // What claims took from workers that were lost.
-  void ReportStale(const std::string& kind, std::span<const StaleJob> stale);
 
  private:
   v1::ClaimJobsResponse Answer(const ClaimResult& result);
@@ -74,7 +62,6 @@ class Handlers {
   ClaimWorker& claims_;
   JobWatch& watch_;
   JobMetrics& metrics_;
-  const Hooks hooks_;
 };
 
 }  // namespace winnow::polling

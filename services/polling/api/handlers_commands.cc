@@ -26,8 +26,8 @@ StatusOr<Response> Handlers::Do(const rpc::CallContext& call, const Request& req
     metrics_.CountRefusal(outcome.status());
     return outcome.status();
   }
-  if (metrics_.CountEvents(key.kind, outcome->events)) hooks_.told();
-  hooks_.changed();
+  if (metrics_.CountEvents(key.kind, outcome->events)) claims_.EventsWritten();
+  claims_.JobsChanged();
   outcome->job.payload.clear();
   Response response;
   *response.mutable_job() = ToProto(outcome->job);

@@ -72,7 +72,7 @@ StatusOr<v1::ImportJobsResponse> Handlers::ImportJobs(const rpc::CallContext& ca
   }
   if (request.dry_run()) return response;
   metrics_.CountImport(request.kind(), counts);
-  if (counts.created > 0) hooks_.changed();
+  if (counts.created > 0) claims_.JobsChanged();
   return response;
 }
 

@@ -5,7 +5,7 @@
 namespace winnow::polling {
 namespace {
 
-constexpr int kMostPreviewed = 1000;
+constexpr int kMaxPreviewed = 1000;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
   Violations violations;
   CheckKind(request.kind(), violations);
   const PolicyChange change = ToChange(request.policy(), request.update_mask(), violations);
-  if (request.max_ids() < 0 || request.max_ids() > kMostPreviewed) {
+  if (request.max_ids() < 0 || request.max_ids() > kMaxPreviewed) {
     violations.Add("max_ids", "must be 0 to 1,000");
   }
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
@@ -97,7 +97,7 @@ StatusOr<v1::ResumeKindResponse> Handlers::ResumeKind(const rpc::CallContext& ca
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const KindClock clock, store_.SetPaused(call.deadline, request.kind(),
                                                                   false, actor, request.note()));
-  hooks_.changed();
+  claims_.JobsChanged();
   v1::ResumeKindResponse response;
   *response.mutable_total_paused() = ToDuration(clock.paused);
   return response;

@@ -34,7 +34,7 @@ StatusOr<v1::KickJobsResponse> Handlers::KickJobs(const rpc::CallContext& call,
   WINNOW_ASSIGN_OR_RETURN(const Touched kicked,
                           store_.Kick(call.deadline, request.kind(),
                                       static_cast<StaleReason>(request.reason()), count, note));
-  if (kicked.count > 0) hooks_.changed();
+  if (kicked.count > 0) claims_.JobsChanged();
   v1::KickJobsResponse response;
   response.set_kicked_count(kicked.count);
   ShowIds(kicked.ids, response);

@@ -5,7 +5,7 @@
 namespace winnow::polling {
 namespace {
 
-constexpr int kMostKinds = 100;
+constexpr int kMaxKinds = 100;
 
 constexpr pg::Statement kListKinds{
     "polling.list_kinds",
@@ -165,7 +165,7 @@ StatusOr<PolicyVersion> Update(pg::Session& session, const PolicyUpdate& update)
   if (version > 0) {
     WINNOW_ASSIGN_OR_RETURN(const PolicyVersion now, ReadPolicy(session, update.kind, version));
     before = now.policy;
-  } else if (session.Execute(kCountKinds)[0][0].as<int>() >= kMostKinds) {
+  } else if (session.Execute(kCountKinds)[0][0].as<int>() >= kMaxKinds) {
     return FailedPrecondition("there are 100 kinds, which is the most");
   }
   const Policy after = update.apply(before);

@@ -73,7 +73,7 @@ constexpr pg::Statement kAuditMany{
     "job_ids, create_time) VALUES ($1, $2, $3, $4::text, $5, nullif($6, ''), $4::text::bigint, "
     "$7::text[], polling.now())"};
 
-constexpr int kMostRemembered = 100;  // ids, as many as an answer names
+constexpr int kMaxRemembered = 100;  // ids, as many as an answer names
 
 std::vector<std::string> ToIds(const pqxx::result& rows) {
   std::vector<std::string> ids;
@@ -94,7 +94,7 @@ std::optional<Touched> FindDone(pg::Session& session, const std::string& kind, c
 Touched Audit(pg::Session& session, const std::string& kind, const char* action,
               std::vector<std::string> ids, const AuditNote& note) {
   Touched touched{std::ssize(ids), std::move(ids)};
-  touched.ids.resize(std::min(touched.ids.size(), size_t{kMostRemembered}));
+  touched.ids.resize(std::min(touched.ids.size(), size_t{kMaxRemembered}));
   if (touched.count == 0 && note.request_id.empty()) return touched;
   pg::Array first;
   for (const std::string& id : touched.ids) first.Add(id);
@@ -130,7 +130,7 @@ StatusOr<Touched> JobStore::Purge(Deadline deadline, const PurgeQuery& query,
       const int64_t count =
           session.Execute(kCountPurged, query.kind, phases, age)[0][0].as<int64_t>();
       return Touched{count, ToIds(session.Execute(kListPurged, query.kind, phases, age,
-                                                  std::min(query.count, kMostRemembered)))};
+                                                  std::min(query.count, kMaxRemembered)))};
     }
     if (auto done = FindDone(session, query.kind, "purge", note.request_id)) {
       return *std::move(done);

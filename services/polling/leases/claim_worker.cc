@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr size_t kMostWaiters = 10'000;
+constexpr size_t kMaxWaiters = 10'000;
 constexpr milliseconds kLookEvery(200);
 constexpr milliseconds kRetryAfter(1000);
 constexpr std::chrono::seconds kClaimTime(5);
@@ -44,9 +44,9 @@ void ClaimWorker::Stop() {
 void ClaimWorker::Add(Waiter waiter) {
   std::unique_lock lock(mutex_);
   Status refused;
-  if (count_ >= kMostWaiters)
+  if (count_ >= kMaxWaiters)
     refused =
-        Overloaded("this server has " + std::to_string(kMostWaiters) +
+        Overloaded("this server has " + std::to_string(kMaxWaiters) +
                        " waiting ClaimJobs calls, its limit: retry after the delay in RetryInfo",
                    kRetryAfter);
   if (stopping_) refused = rpc::ShuttingDown();
@@ -67,6 +67,22 @@ void ClaimWorker::Wake() {
     woken_ = true;
   }
   changed_.notify_all();
+}
+
+void ClaimWorker::JobsChanged() {
+  Wake();
+  if (followers_.sequencer != nullptr) followers_.sequencer->Wake();
+}
+
+void ClaimWorker::EventsWritten() {
+  if (followers_.transport != nullptr) followers_.transport->Wake("polling");
+}
+
+void ClaimWorker::ReportStale(const std::string& kind, std::span<const StaleJob> stale) {
+  if (stale.empty()) return;
+  metrics_.CountStale(kind, stale);
+  JobsChanged();
+  EventsWritten();
 }
 
 void ClaimWorker::GiveBack(const std::string& kind, const std::vector<Job>& jobs) {
@@ -118,7 +134,7 @@ void ClaimWorker::ServeAll(std::list<Waiter>& waiting) {
     if (!empty.contains(at->query.kind)) {
       result = store_.Claim(steady_clock::now() + kClaimTime, at->query);
       if (result.ok() && result->touched == 0) empty.insert(at->query.kind);
-      if (result.ok()) found_(at->query.kind, result->stale);
+      if (result.ok()) ReportStale(at->query.kind, result->stale);
     }
     if (result.ok() && !result->jobs.empty() && at->cancelled()) {
       GiveBack(at->query.kind, result->jobs);

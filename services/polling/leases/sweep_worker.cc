@@ -84,8 +84,7 @@ Status SweepWorker::SweepBy(const std::string& kind, SweepClock clock) {
     WINNOW_ASSIGN_OR_RETURN(const std::vector<StaleJob> swept,
                             store_.Sweep(Soon(), kind, clock, options_.batch));
     if (swept.empty()) return OkStatus();
-    metrics_.CountStale(kind, swept);
-    options_.swept();
+    claims_.ReportStale(kind, swept);
     if (std::ssize(swept) < options_.batch) return OkStatus();
     // Half of the time is the others': claims and heartbeats beside a great sweep do not wait.
     if (!Rest(std::min<steady_clock::duration>(steady_clock::now() - begin, kLongestRest))) {

@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <thread>
 
 #include "services/polling/jobs/job_metrics.h"
 #include "services/polling/jobs/job_store.h"
+#include "services/polling/leases/claim_worker.h"
 
 namespace winnow::polling {
 
@@ -20,10 +20,9 @@ class SweepWorker {
     std::chrono::milliseconds every = std::chrono::milliseconds(1000);
     std::chrono::milliseconds gauges_every = std::chrono::milliseconds(10'000);
     int batch = 200;
-    std::function<void()> swept = [] {};  // a batch was committed
   };
-  SweepWorker(JobStore& store, JobMetrics& metrics, Options options)
-      : store_(store), metrics_(metrics), options_(std::move(options)) {}
+  SweepWorker(JobStore& store, ClaimWorker& claims, JobMetrics& metrics, Options options)
+      : store_(store), claims_(claims), metrics_(metrics), options_(options) {}
   ~SweepWorker() { Stop(); }
 
   void Start();
@@ -42,6 +41,7 @@ class SweepWorker {
   Status SetGauges();
 
   JobStore& store_;
+  ClaimWorker& claims_;
   JobMetrics& metrics_;
   const Options options_;
   std::mutex mutex_;

@@ -137,7 +137,7 @@ void ManyInFlight(Parts& parts, int jobs) {
       "FROM polling.jobs WHERE phase = 1 AND ready_time > now() LIMIT " +
       std::to_string(stale) + ")");
   parts.Execute("VACUUM ANALYZE polling.jobs");
-  SweepWorker worker(parts.store, parts.job_metrics, {});
+  SweepWorker worker(parts.store, parts.claims, parts.job_metrics, {});
   std::atomic<bool> swept = false;
   double took = 0;
   std::thread sweep([&] {

@@ -27,9 +27,9 @@ struct Parts {
   pg::Pool reads, writes;
   JobMetrics job_metrics{metrics};
   JobStore store{reads, writes};
-  ClaimWorker claims{store, [](const std::string&, std::span<const StaleJob>) {}};
+  ClaimWorker claims{store, job_metrics};
   JobWatch watch{store};
-  Handlers handlers{store, claims, watch, job_metrics, {}};
+  Handlers handlers{store, claims, watch, job_metrics};
 };
 
 inline rpc::CallContext Call() { return rpc::BackgroundCall(std::chrono::seconds(60)); }

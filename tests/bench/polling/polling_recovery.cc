@@ -56,7 +56,7 @@ std::vector<Job> ClaimMany(Parts& parts, int count) {
 void DeadWorkers(Parts& parts) {
   Fill(parts, kDeadWorkers, kDeadWorkers);
   SetLease(parts, kLease);
-  SweepWorker worker(parts.store, parts.job_metrics, {.swept = [&] { parts.claims.Wake(); }});
+  SweepWorker worker(parts.store, parts.claims, parts.job_metrics, {});
   worker.Start();
   std::map<std::string, Time> lease_end;
   for (const Job& job : ClaimMany(parts, kDeadWorkers)) lease_end[job.key.id] = job.ready_time;
@@ -100,7 +100,7 @@ void DeadWorkers(Parts& parts) {
 void LiveWorkers(Parts& parts) {
   Fill(parts, 20'000, 20'000);
   SetLease(parts, kLease);
-  SweepWorker worker(parts.store, parts.job_metrics, {});
+  SweepWorker worker(parts.store, parts.claims, parts.job_metrics, {});
   const std::vector<Job> jobs = ClaimMany(parts, kLiveJobs);
   worker.Start();
   std::atomic<bool> stop = false;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::minutes kBack(5);  // in which a killed store is back, on any machine
 constexpr int kSpokenOf = 200;            // the first comments, of which people speak
-constexpr int kMostComments = 1000;
+constexpr int kMaxComments = 1000;
 
 // What may come again, since nobody knows what became of it.
 bool Passes(StatusCode code) {
@@ -50,7 +50,7 @@ class Player {
     const int what = Below(24);
     if (oracle_.comments() == 0) {
       Import(kSpokenOf);
-    } else if (what == 0 && oracle_.comments() < kMostComments) {
+    } else if (what == 0 && oracle_.comments() < kMaxComments) {
       Import(50);
     } else if (what <= 2 || runs_.empty()) {
       Start();

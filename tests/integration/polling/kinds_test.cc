@@ -56,10 +56,10 @@ class PollingKindsTest : public PollingTest {
   }
 
   JobMetrics job_metrics_{metrics_};
-  ClaimWorker claims_{store_, [](const std::string&, std::span<const StaleJob>) {}};
+  ClaimWorker claims_{store_, job_metrics_};
   JobWatch watch_{store_};
-  SweepWorker worker_{store_, job_metrics_, {}};
-  Handlers handlers_{store_, claims_, watch_, job_metrics_, {}};
+  SweepWorker worker_{store_, claims_, job_metrics_, {}};
+  Handlers handlers_{store_, claims_, watch_, job_metrics_};
 };
 
 TEST_F(PollingKindsTest, ALiveJobThatReportsIsNotSweptHoweverOldItIs) {

@@ -11,6 +11,7 @@ namespace winnow::polling {
 namespace {
 
 using std::chrono::seconds;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -251,17 +252,16 @@ TEST_F(PollingRacesTest, AKindThatCannotBeSweptKeepsNoOtherWaiting) {
   Claim("w");
   Pass(seconds(31));
   JobMetrics job_metrics(metrics_);
-  SweepWorker worker(store_, job_metrics, {});
+  ClaimWorker claims(store_, job_metrics);
+  SweepWorker worker(store_, claims, job_metrics, {});
   EXPECT_FALSE(worker.SweepAll().ok()) << "it is told";
   EXPECT_EQ(Get("1").phase, Phase::kWaiting);
   EXPECT_EQ(Get("1").losses, 1);
 }
 
 TEST_F(PollingRacesTest, WhatWasClaimedForACallerWhoIsGoneIsDueAtOnce) {
-  std::atomic<int64_t> found = 0;
-  ClaimWorker claims(store_, [&](const std::string&, std::span<const StaleJob> stale) {
-    found += std::ssize(stale);
-  });
+  JobMetrics job_metrics(metrics_);
+  ClaimWorker claims(store_, job_metrics);
   claims.Start();
   std::atomic<int> asked = 0;
   std::promise<Status> answered;
@@ -277,7 +277,8 @@ TEST_F(PollingRacesTest, WhatWasClaimedForACallerWhoIsGoneIsDueAtOnce) {
   const std::vector<Job> claimed = Claim("other");
   ASSERT_THAT(claimed, SizeIs(1));
   EXPECT_EQ(claimed[0].losses, 1) << "who went away lost nothing";
-  EXPECT_EQ(found, 1) << "what the claim took from the lost worker is told all the same";
+  EXPECT_THAT(metrics_.Render(), ContainsRegex("winnow_polling_swept_total\\{[^}]*\\} 1\n"))
+      << "what the claim took from the lost worker is counted all the same";
 }
 
 }  // namespace

@@ -9,13 +9,13 @@ namespace {
 
 using simdjson::dom::element;
 
-constexpr double kLeastScore = 4;  // of KorSTS, 0 to 5
+constexpr double kMinScore = 4;  // of KorSTS, 0 to 5
 
 bool IsSame(const element& line) {
   bool is_same = false;
   if (line["duplicate"].get(is_same) == simdjson::SUCCESS) return is_same;
   double score = 0;
-  return line["score"].get(score) == simdjson::SUCCESS && score >= kLeastScore;
+  return line["score"].get(score) == simdjson::SUCCESS && score >= kMinScore;
 }
 
 std::vector<std::string> TextsOf(const element& group) {

@@ -20,7 +20,7 @@ constexpr milliseconds kMaxPause{5'000};
 // Between looks at what the consumer has done; also the longest that an answer waits.
 constexpr milliseconds kHearTime{5};
 constexpr milliseconds kBurialTime{2'000};  // for the last dead letters of a stop
-constexpr milliseconds kLeastStopTime{200};
+constexpr milliseconds kMinStopTime{200};
 
 // What a process that hangs withholds until the broker closes its connection. Two processes of
 // dedup drain 10,000 events over RabbitMQ in 1.6 s with 1,000 and with 500, in 2.1 s with 250.
@@ -95,7 +95,7 @@ void AmqpSubscriber::Stop(Deadline deadline) {
     changed_.notify_all();
     // Who is not connected has nothing to say.
     const bool talks = connection_ != nullptr;
-    changed_.wait_until(lock, std::max(deadline, steady_clock::now() + kLeastStopTime),
+    changed_.wait_until(lock, std::max(deadline, steady_clock::now() + kMinStopTime),
                         [&] { return ended_ || !talks; });
   }
   cut_.request_stop();

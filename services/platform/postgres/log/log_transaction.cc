@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 constexpr int kTries = 3;
 constexpr milliseconds kLongestLockWait(10'000);
 // Settling an unknown commit is worth going past the caller's deadline.
-constexpr milliseconds kLeastTimeToSettle(2'000);
+constexpr milliseconds kMinTimeToSettle(2'000);
 
 // The lock in a statement of its own: what shares its snapshot sees none of the holder's rows.
 constexpr Statement kLock = {"platform.log_lock",
@@ -69,10 +69,10 @@ Status LogTransaction::EnterStream(const Work& work, LogSession& log) {
 Status LogTransaction::Advance(const Work& work, const LogSession& log, Committed& result) {
   result = {log.head_ + log.appended_, log.epoch_};
   if (log.appended_ == 0) return OkStatus();
-  if (log.appended_ < 0 || log.appended_ > kMostRowsAppended) {
+  if (log.appended_ < 0 || log.appended_ > kMaxRowsAppended) {
     return Internal("a log transaction of " + WakePayload(work.stream) + " appends " +
                     std::to_string(log.appended_) + " rows; the limit is " +
-                    std::to_string(kMostRowsAppended));
+                    std::to_string(kMaxRowsAppended));
   }
   const Time arrival = log.told_arrival_ ? log.last_arrival_ : log.arrival_time();
   log.session_.Execute(work.sql.advance, work.stream.name, result.head, log.epoch_, arrival,
@@ -130,7 +130,7 @@ StatusOr<LogTransaction::Committed> LogTransaction::Run(
   bool unknown = false;
   for (int tries = 1;; ++tries) {
     const Deadline until =
-        unknown ? std::max(deadline, steady_clock::now() + kLeastTimeToSettle) : deadline;
+        unknown ? std::max(deadline, steady_clock::now() + kMinTimeToSettle) : deadline;
     Attempt attempt = RunOnce(work, until, unknown);
     if (attempt.status.ok()) return attempt.committed;
     if (attempt.unknown && !unknown) {

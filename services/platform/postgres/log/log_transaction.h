@@ -24,7 +24,7 @@ struct Stream {
 std::string LogStreamsDdl(const std::string& schema);
 
 // Rows that one transaction may append: it holds the stream's lock meanwhile.
-inline constexpr int64_t kMostRowsAppended = 1000;
+inline constexpr int64_t kMaxRowsAppended = 1000;
 
 // What a transaction's body sees, under the stream's lock.
 class LogSession {

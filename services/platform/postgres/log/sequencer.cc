@@ -32,7 +32,7 @@ struct Sql {
     // the planner takes a tenth of the table for an unknown one, and scans it all.
     number_sql = "WITH picked AS MATERIALIZED (SELECT " + key + " FROM " + table +
                  " WHERE position IS NULL ORDER BY " + key + " LIMIT " +
-                 std::to_string(kMostRowsAppended) + " FOR UPDATE), numbered AS (SELECT " + key +
+                 std::to_string(kMaxRowsAppended) + " FOR UPDATE), numbered AS (SELECT " + key +
                  ", row_number() OVER (ORDER BY " + key + ") AS n FROM picked) UPDATE " + table +
                  " t SET position = $1::bigint + n FROM numbered WHERE t." + key + " = numbered." +
                  key;
@@ -105,7 +105,7 @@ void Sequencer::State::Loop() {
     }
     failing = false;
     backoff = kFirstBackoff;
-    if (*numbered == kMostRowsAppended) continue;  // there may be more
+    if (*numbered == kMaxRowsAppended) continue;  // there may be more
     if (!Wait(kPoll, true) || !Wait(kGather, false)) return;
   } while (true);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kPassed = 0;
 constexpr int kNotTheAccount = 255;
-constexpr size_t kMostSteps = 250;  // the child answers by its exit code
+constexpr size_t kMaxSteps = 250;  // the child answers by its exit code
 
 // The child: the number, counted from 1, of the first directory it cannot enter.
 [[noreturn]] void TryToEnter(const std::vector<std::string>& steps, const Account& account) {
@@ -38,7 +38,7 @@ Status CheckAccountCanEnter(const std::string& path, const Account& account) {
     reached /= part;
     steps.push_back(reached.string());
   }
-  if (steps.size() > kMostSteps) return FailedPrecondition(path + " is nested too deeply");
+  if (steps.size() > kMaxSteps) return FailedPrecondition(path + " is nested too deeply");
   const pid_t pid = _Fork();
   if (pid == 0) TryToEnter(steps, account);
   int wait_status = 0;

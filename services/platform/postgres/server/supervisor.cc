@@ -22,7 +22,7 @@ constexpr milliseconds kPollInterval(10);
 constexpr seconds kFastStopLimit(60);
 constexpr seconds kImmediateStopLimit(20);
 // Of either kind when the deadline has passed.
-constexpr milliseconds kLeastStopLimit(300);
+constexpr milliseconds kMinStopLimit(300);
 constexpr milliseconds kRetryAfter(1000);
 
 Status Down(const std::string& why) {
@@ -155,7 +155,7 @@ Status Supervisor::Stop(StopMode mode, Deadline deadline) {
   CallOffStart();
   const auto until = [deadline](seconds limit) {
     const auto now = steady_clock::now();
-    return std::max(now + kLeastStopLimit, std::min(now + limit, deadline));
+    return std::max(now + kMinStopLimit, std::min(now + limit, deadline));
   };
   bool ended = false;
   if (mode == StopMode::kFast) {

@@ -109,7 +109,7 @@ class JudgeWorld {
       ASSERT_EQ(judged.stage, expected.stage) << "document " << seq;
       ASSERT_EQ(judged.similarity, expected.similarity) << "document " << seq;
       ASSERT_EQ(judged.is_duplicate(), expected.stage != Stage::kNone);
-      ASSERT_LE(judged.candidates.size(), kMostCandidates);
+      ASSERT_LE(judged.candidates.size(), kMaxCandidates);
       std::optional<index::Root> root;
       if (judged.is_duplicate()) {
         root = window_.root(judged.candidates.front().ref);
@@ -240,8 +240,8 @@ TEST_F(JudgeRulesTest, WhatTheChannelRuleExcludesIsNotReadButForWhatIsTold) {
     varied.push_back(static_cast<index::Token>(1'000 + i));
     const Judgement near = Submit(titled(Print(varied), i), 1);
     EXPECT_FALSE(near.is_duplicate());
-    ASSERT_LE(near.titles_read, kMostCandidates);
-    ASSERT_LE(near.candidates.size(), kMostCandidates);
+    ASSERT_LE(near.titles_read, kMaxCandidates);
+    ASSERT_LE(near.candidates.size(), kMaxCandidates);
   }
   // Behind all of them, what is admissible is found.
   Submit(titled(Print(Range(100, 41)), 500), 2);
