@@ -83,20 +83,17 @@ struct State {
         store(platform.reads, platform.writes),
         sources(platform.reads, platform.writes),
         quotas(platform.reads, platform.writes),
-        handlers(store, platform.clock, [&platform] { platform.transport.Wake(kSchema); }),
+        handlers(store, platform.clock, platform.transport),
         watches(sources, platform.metrics),
-        source_handlers(
-            {sources, quotas, keys, watches, platform.clock, [this] { scheduler.Wake(); }}),
+        source_handlers({sources, quotas, keys, watches, platform.clock, scheduler}),
         service(platform.runtime, handlers, source_handlers),
         source_client(ClientOf("source", config, keys), platform.metrics),
         image_client(ClientOf("image", config, {}), platform.metrics),
         ledger(keys, quotas, platform.clock, platform.metrics),
         images(image_client, quotas, platform.metrics,
                {.page_timeout = As<milliseconds>(config.page_timeout())}),
-        runner({store, ledger, keys, source_client, images, platform.clock,
-                [&platform] { platform.transport.Wake(kSchema); },
-                [this](milliseconds time) { return scheduler.Pause(time); },
-                [this] { return scheduler.stopping(); }, As<milliseconds>(config.vendor_timeout()),
+        runner({store, ledger, keys, source_client, images, platform.clock, &platform.transport,
+                As<milliseconds>(config.vendor_timeout()),
                 As<milliseconds>(config.feed_timeout())}),
         sequencer(platform.logs, {{kSchema, "runs"}, "runs", "id"}),
         scheduler(sources, quotas, ledger, runner, platform.clock, platform.metrics,
@@ -108,7 +105,7 @@ struct State {
     options.lease = As<milliseconds>(config.lease());
     options.threads = config.run_threads();
     options.run_retention = As<std::chrono::seconds>(config.run_retention());
-    options.run_ended = [this] { sequencer.Wake(); };
+    options.sequencer = &sequencer;
     return options;
   }
   Status Start() {

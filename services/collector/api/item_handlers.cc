@@ -60,7 +60,7 @@ StatusOr<std::vector<v1::PutItemResult>> ItemHandlers::Put(const rpc::CallContex
   const Deadline deadline = std::min(call.deadline, std::chrono::steady_clock::now() + kBatchTime);
   WINNOW_ASSIGN_OR_RETURN(
       auto stored, store_.Put(deadline, std::move(accepted), ChildOf(call.trace).ToTraceparent()));
-  if (!stored.empty()) committed_();
+  if (!stored.empty()) transport_.Wake("collector");
   std::vector<v1::PutItemResult> results;
   results.reserve(sent.size());
   auto next = stored.begin();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "services/collector/items/item_store.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
+#include "services/platform/events/core/transport.h"
 #include "services/platform/grpc/call/call_context.h"
 #include "winnow/collector/v1/collector_service.pb.h"
 
@@ -16,9 +16,9 @@ namespace winnow::collector {
 // One method per RPC of CollectorService; its proto says what each does.
 class ItemHandlers {
  public:
-  // `committed` is told after items were stored, with their events.
-  ItemHandlers(ItemStore& store, const Clock& clock, std::function<void()> committed)
-      : store_(store), clock_(clock), committed_(std::move(committed)) {}
+  // `transport` delivers the events of stored items.
+  ItemHandlers(ItemStore& store, const Clock& clock, events::Transport& transport)
+      : store_(store), clock_(clock), transport_(transport) {}
 
   StatusOr<v1::BatchPutItemsResponse> BatchPutItems(const rpc::CallContext& call,
                                                     const v1::BatchPutItemsRequest& request);
@@ -42,7 +42,7 @@ class ItemHandlers {
 
   ItemStore& store_;
   const Clock& clock_;
-  const std::function<void()> committed_;
+  events::Transport& transport_;
 };
 
 }  // namespace winnow::collector

@@ -48,7 +48,7 @@ StatusOr<v1::CreateSourceResponse> SourceHandlers::CreateSource(
   CheckCredential(parts_.credentials, source, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(source, parts_.sources.Create(call.deadline, source));
-  parts_.due();
+  parts_.scheduler.Wake();
   v1::CreateSourceResponse response;
   *response.mutable_source() = ToProto(source);
   return response;
@@ -89,7 +89,7 @@ StatusOr<v1::UpdateSourceResponse> SourceHandlers::UpdateSource(
     return OkStatus();
   };
   WINNOW_ASSIGN_OR_RETURN(const Source source, parts_.sources.Update(call.deadline, id, change));
-  parts_.due();
+  parts_.scheduler.Wake();
   v1::UpdateSourceResponse response;
   *response.mutable_source() = ToProto(source);
   return response;
@@ -145,7 +145,7 @@ StatusOr<v1::PauseSourceResponse> SourceHandlers::PauseSource(
 StatusOr<v1::ResumeSourceResponse> SourceHandlers::ResumeSource(
     const rpc::CallContext& call, const v1::ResumeSourceRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const Source source, SetState(call, request.id(), SourceState::kActive));
-  parts_.due();
+  parts_.scheduler.Wake();
   v1::ResumeSourceResponse response;
   *response.mutable_source() = ToProto(source);
   return response;
@@ -162,7 +162,7 @@ StatusOr<v1::RunSourceResponse> SourceHandlers::RunSource(const rpc::CallContext
       *response.mutable_run_id(),
       parts_.sources.RequestRun(call.deadline, request.id(), NewUuidV7(parts_.clock.Now()),
                                 request.request_id()));
-  parts_.due();
+  parts_.scheduler.Wake();
   return response;
 }
 
@@ -241,7 +241,7 @@ StatusOr<v1::ImportOpmlResponse> SourceHandlers::ImportOpml(const rpc::CallConte
   WINNOW_ASSIGN_OR_RETURN(const int64_t created,
                           parts_.sources.CreateFeeds(call.deadline, example, opml->feeds,
                                                      request.folders_as_categories()));
-  parts_.due();
+  parts_.scheduler.Wake();
   v1::ImportOpmlResponse response;
   response.set_created_count(static_cast<int32_t>(created));
   response.set_known_count(static_cast<int32_t>(opml->feeds.size() + opml->repeated) -

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "services/collector/api/run_watches.h"
 #include "services/collector/quota/credential.h"
 #include "services/collector/quota/quota_store.h"
+#include "services/collector/runs/schedule_worker.h"
 #include "services/collector/sources/source_store.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
@@ -24,7 +24,7 @@ class SourceHandlers {
     const std::vector<Credential>& credentials;
     RunWatches& watches;
     const Clock& clock;
-    std::function<void()> due;  // a source may have to run now
+    ScheduleWorker& scheduler;
   };
   explicit SourceHandlers(Parts parts) : parts_(std::move(parts)) {}
 

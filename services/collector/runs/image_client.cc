@@ -30,7 +30,7 @@ ImageClient::ImageClient(http::Client& client, QuotaStore& store, Metrics& metri
       failed_(CounterOf(metrics, "failed")),
       remembered_(CounterOf(metrics, "remembered")) {}
 
-QuotaStore::Picture ImageClient::Fetch(const Item& item, const std::function<bool()>& stop) {
+QuotaStore::Picture ImageClient::Fetch(const Item& item, const std::stop_token& stop) {
   HeadScanner scanner;
   http::Request request;
   request.url = item.url;
@@ -38,7 +38,7 @@ QuotaStore::Picture ImageClient::Fetch(const Item& item, const std::function<boo
   request.max_body = 2 * kMaxHeadBytes;  // the scanner stops first
   request.headers = {{"Accept", "text/html,application/xhtml+xml"}};
   request.on_body = [&](std::string_view piece) { return scanner.Feed(piece); };
-  request.cancelled = stop;
+  request.cancelled = [stop] { return stop.stop_requested(); };
   const StatusOr<http::Response> response = client_.Fetch(request);
   // A page that goes on beyond the cap, or breaks off, may have said what is wanted before.
   const bool read = response.ok() ? response->status == 200 : scanner.bytes() > 0;
@@ -58,7 +58,7 @@ QuotaStore::Picture ImageClient::Fetch(const Item& item, const std::function<boo
 }
 
 StatusOr<ImageClient::Tally> ImageClient::Find(Deadline deadline, std::vector<Item>& items,
-                                               const std::function<bool()>& stop) {
+                                               const std::stop_token& stop) {
   std::map<Hash128Value, std::vector<Item*>> wanted;  // by page
   for (Item& item : items) {
     if (item.image_url.empty() && !item.canonical_url.empty()) wanted[KeyOf(item)].push_back(&item);
@@ -82,14 +82,14 @@ StatusOr<ImageClient::Tally> ImageClient::Find(Deadline deadline, std::vector<It
   std::atomic<size_t> next = 0;
   std::vector<std::thread> threads;
   const auto work = [&] {
-    for (size_t i = next++; i < pages.size() && !stop(); i = next++) {
+    for (size_t i = next++; i < pages.size() && !stop.stop_requested(); i = next++) {
       pictures[i] = Fetch(*pages[i], stop);
     }
   };
   const size_t count = std::min(pages.size(), static_cast<size_t>(options_.at_once));
   for (size_t i = 0; i < count; ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
-  if (stop()) return tally;  // what was cut off says nothing of its page
+  if (stop.stop_requested()) return tally;  // what was cut off says nothing of its page
   for (const QuotaStore::Picture& picture : pictures) {
     tally.found += picture.image_url.empty() ? 0 : 1;
     for (Item* item : wanted[picture.page]) item->image_url = picture.image_url;

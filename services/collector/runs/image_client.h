@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <stop_token>
 #include <vector>
 
 #include "services/collector/items/item.h"
@@ -34,12 +34,11 @@ class ImageClient {
   ImageClient(http::Client& client, QuotaStore& store, Metrics& metrics, Options options);
 
   // Fills in image_url where a picture is known or found. A page is fetched once, whatever comes of
-  // it. Stops fetching when `stop` says so. Errors: of the store.
-  StatusOr<Tally> Find(Deadline deadline, std::vector<Item>& items,
-                       const std::function<bool()>& stop);
+  // it. Stops fetching when `stop` is requested. Errors: of the store.
+  StatusOr<Tally> Find(Deadline deadline, std::vector<Item>& items, const std::stop_token& stop);
 
  private:
-  QuotaStore::Picture Fetch(const Item& item, const std::function<bool()>& stop);
+  QuotaStore::Picture Fetch(const Item& item, const std::stop_token& stop);
 
   http::Client& client_;
   QuotaStore& store_;

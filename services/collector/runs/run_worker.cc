@@ -10,6 +10,7 @@
 #include "services/platform/base/format/charset.h"
 #include "services/platform/base/random.h"
 #include "services/platform/process/log.h"
+#include "services/platform/process/pause.h"
 
 namespace winnow::collector {
 namespace {
@@ -54,6 +55,7 @@ VendorError FeedError(int status) {
 }  // namespace
 
 struct RunWorker::Job {
+  std::stop_token stop;
   Source source;
   Run run;
   RunResult result;
@@ -79,8 +81,9 @@ struct RunWorker::Job {
   }
 };
 
-RunWorker::Report RunWorker::Execute(const Claim& claim) {
+RunWorker::Report RunWorker::Execute(const Claim& claim, const std::stop_token& stop) {
   Job job;
+  job.stop = stop;
   job.source = claim.source;
   job.run.id = claim.source.run_id;
   job.run.source_id = claim.source.id;
@@ -98,7 +101,7 @@ RunWorker::Report RunWorker::Execute(const Claim& claim) {
   } else if (job.began) {
     job.source.unread_pages = true;
   }
-  if (job.run.outcome != Outcome::kOk && parts_.stopping()) {
+  if (job.run.outcome != Outcome::kOk && job.stop.stop_requested()) {
     job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
   }
   if (job.run.outcome == Outcome::kOk && job.run.refused_items > 0) {
@@ -172,17 +175,17 @@ bool RunWorker::Reserve(Job& job, const Credential& credential) {
     if (grant->why != Outcome::kRate || wait > kMaxWait) {
       return job.Fail({grant->why, Remedy::kLater, "quota"}, std::chrono::ceil<seconds>(wait));
     }
-    if (!parts_.pause(wait)) return job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
+    if (!Pause(job.stop, wait)) return job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
   }
 }
 
 bool RunWorker::AskVendor(Job& job, const Credential& credential, const http::Request& given,
-                          const Reader& read, Page& page) {
+                          Reader read, Page& page) {
   http::Request request = given;
   request.timeout = parts_.vendor_timeout;
   request.max_body = kVendorBytes;
   request.max_redirects = 0;  // the key goes nowhere else
-  request.cancelled = parts_.stopping;
+  request.cancelled = [&job] { return job.stop.stop_requested(); };
   for (int tries = 1;; ++tries) {
     const LedgerClient::Turn turn = parts_.ledger.TakeTurn(credential);
     if (!Reserve(job, credential)) return false;
@@ -201,7 +204,7 @@ bool RunWorker::AskVendor(Job& job, const Credential& credential, const http::Re
       return true;
     }
     const bool soon = answer.error->remedy == Remedy::kSoon && tries < kMaxTries;
-    if (!soon || !parts_.pause(SoonPause())) return job.Fail(*answer.error, *wait);
+    if (!soon || !Pause(job.stop, SoonPause())) return job.Fail(*answer.error, *wait);
   }
 }
 
@@ -211,7 +214,7 @@ void RunWorker::RunFeed(Job& job) {
   request.url = source.url;
   request.timeout = parts_.feed_timeout;
   request.max_body = kMaxFeedBytes;
-  request.cancelled = parts_.stopping;
+  request.cancelled = [&job] { return job.stop.stop_requested(); };
   request.headers = {{"Accept", "application/rss+xml, application/atom+xml, application/xml, */*"}};
   if (!source.feed_etag.empty()) request.headers.push_back({"If-None-Match", source.feed_etag});
   if (!source.feed_modified.empty()) {
@@ -286,13 +289,12 @@ bool RunWorker::TakeBatch(Job& job, std::vector<Item> batch) {
     }
   }
   if (!job.source.skip_images) {
-    const auto images =
-        parts_.images.Find(Soon() + std::chrono::minutes(5), fresh, parts_.stopping);
+    const auto images = parts_.images.Find(Soon() + std::chrono::minutes(5), fresh, job.stop);
     if (!images.ok()) return fail(images.status());
     job.run.fetched_pages += images->fetched;
     job.run.found_images += images->found;
   }
-  if (parts_.stopping()) {
+  if (job.stop.stop_requested()) {
     return job.Fail({Outcome::kPartial, Remedy::kLater, kStopped});
   }
   const auto put = parts_.items.Put(Soon(), std::move(fresh), "");
@@ -307,7 +309,7 @@ bool RunWorker::TakeBatch(Job& job, std::vector<Item> batch) {
       ++job.run.known_items;
     }
   }
-  if (created > 0) parts_.committed();
+  if (created > 0 && parts_.transport != nullptr) parts_.transport->Wake("collector");
   job.run.new_items += created;
   return true;
 }

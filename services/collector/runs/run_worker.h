@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -8,6 +8,7 @@
 #include "services/collector/quota/ledger_client.h"
 #include "services/collector/runs/image_client.h"
 #include "services/collector/sources/source_store.h"
+#include "services/platform/events/core/transport.h"
 #include "services/platform/http/client.h"
 
 namespace winnow::collector {
@@ -25,10 +26,7 @@ class RunWorker {
     http::Client& client;
     ImageClient& images;
     const Clock& clock;
-    std::function<void()> committed;  // items were stored, with their events
-    // Passes time; false, at once, when the process stops.
-    std::function<bool(std::chrono::milliseconds)> pause;
-    std::function<bool()> stopping;
+    events::Transport* transport;  // delivers the events of stored items; null: not told
     // Of a whole answer.
     std::chrono::milliseconds vendor_timeout;
     std::chrono::milliseconds feed_timeout;
@@ -40,17 +38,18 @@ class RunWorker {
   };
   explicit RunWorker(Parts parts) : parts_(std::move(parts)) {}
 
-  Report Execute(const Claim& claim);
+  // A run that `stop` cuts short ends with the code kStopped.
+  Report Execute(const Claim& claim, const std::stop_token& stop);
 
  private:
   struct Job;  // a run as it goes on
   void RunNaver(Job& job);
   void RunNewsData(Job& job);
   void RunFeed(Job& job);
-  using Reader = std::function<VendorAnswer(int status, std::string_view body)>;
+  using Reader = VendorAnswer (*)(int status, std::string_view body);
   // One page, within the quota. False: the run has failed.
-  bool AskVendor(Job& job, const Credential& credential, const http::Request& request,
-                 const Reader& read, Page& page);
+  bool AskVendor(Job& job, const Credential& credential, const http::Request& request, Reader read,
+                 Page& page);
   // Whether a call was granted.
   bool Reserve(Job& job, const Credential& credential);
   // Stores what is new of a page. False: the run has failed.

@@ -6,6 +6,7 @@
 
 #include "services/platform/base/uuid.h"
 #include "services/platform/process/log.h"
+#include "services/platform/process/pause.h"
 
 namespace winnow::collector {
 namespace {
@@ -42,11 +43,7 @@ void ScheduleWorker::Start() {
 }
 
 void ScheduleWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  stop_.request_stop();
   if (!loop_.joinable()) return;
   loop_.join();
   for (std::thread& worker : workers_) worker.join();
@@ -66,26 +63,16 @@ void ScheduleWorker::Wake() {
   changed_.notify_all();
 }
 
-bool ScheduleWorker::Pause(milliseconds time) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, time, [this] { return stopping_; });
-}
-
-bool ScheduleWorker::stopping() const {
-  const std::lock_guard lock(mutex_);
-  return stopping_;
-}
-
 void ScheduleWorker::Loop() {
   const milliseconds tick = std::min(kTick, options_.lease / 4);
-  while (!stopping()) {
+  while (!stop_.stop_requested()) {
     const Status status = Step();
     if (!status.ok() && !told_) {
       log::Warn("collector: sources cannot be scheduled", {{"error", status.ToString()}});
     }
     told_ = !status.ok();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, tick, [this] { return stopping_ || woken_; });
+    changed_.wait_for(lock, stop_.get_token(), tick, [this] { return woken_; });
     woken_ = false;
   }
 }
@@ -145,7 +132,7 @@ Status ScheduleWorker::ClaimDue() {
 void ScheduleWorker::Sweep() {
   if (steady_clock::now() < next_sweep_) return;
   next_sweep_ = steady_clock::now() + kSweepEvery;
-  for (int i = 0; i < kMaxSweeps && !stopping(); ++i) {
+  for (int i = 0; i < kMaxSweeps && !stop_.stop_requested(); ++i) {
     const auto runs = sources_.DeleteOldRuns(Soon(), options_.run_retention);
     const auto pictures = quotas_.DeleteOldPictures(Soon());
     if (!runs.ok() || !pictures.ok()) {
@@ -185,7 +172,7 @@ void ScheduleWorker::Work() {
     Claim claim;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      changed_.wait(lock, stop_.get_token(), [this] { return !waiting_.empty(); });
       if (waiting_.empty()) return;
       claim = std::move(waiting_.front());
       waiting_.pop_front();
@@ -201,7 +188,7 @@ void ScheduleWorker::Work() {
 }
 
 void ScheduleWorker::Execute(const Claim& claim) {
-  RunWorker::Report report = runner_.Execute(claim);
+  RunWorker::Report report = runner_.Execute(claim, stop_.get_token());
   NextRun next = PlanNext(claim.source, report.result);
   if (report.run.code == kStopped) next.wait = std::chrono::seconds(0);  // another goes on
   // Without it the source would stand still until this process is followed by another.
@@ -212,13 +199,13 @@ void ScheduleWorker::Execute(const Claim& claim) {
       break;
     }
     log::Warn("collector: a run's end is not stored", {{"error", ended.status().ToString()}});
-    if (!Pause(kTick)) return;
+    if (!Pause(stop_.get_token(), kTick)) return;
   }
   log::Info("collector: a source ran", {{"source", report.run.source_id},
                                         {"outcome", NameOf(report.run.outcome)},
                                         {"code", report.run.code},
                                         {"new_items", report.run.new_items}});
-  options_.run_ended();
+  if (options_.sequencer != nullptr) options_.sequencer->Wake();
 }
 
 void ScheduleWorker::Count(const Run& run) {

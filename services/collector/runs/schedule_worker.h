@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "services/collector/quota/quota_store.h"
 #include "services/collector/runs/run_worker.h"
 #include "services/collector/sources/source_store.h"
+#include "services/platform/postgres/log/sequencer.h"
 #include "services/platform/process/metrics.h"
 
 namespace winnow::collector {
@@ -25,7 +27,7 @@ class ScheduleWorker {
     std::chrono::milliseconds lease{10'000};
     int threads = 4;
     std::chrono::seconds run_retention = std::chrono::hours(24 * 7);
-    std::function<void()> run_ended = [] {};
+    pg::Sequencer* sequencer = nullptr;  // numbers ended runs; null: nobody watches them
   };
   // All outlive it.
   ScheduleWorker(SourceStore& sources, QuotaStore& quotas, LedgerClient& ledger, RunWorker& runner,
@@ -37,10 +39,6 @@ class ScheduleWorker {
   void Stop();
   // A source may have to run now.
   void Wake();
-
-  // For runs: passes time; false, at once, when stopping.
-  bool Pause(std::chrono::milliseconds time);
-  bool stopping() const;
 
  private:
   void Loop();
@@ -68,9 +66,9 @@ class ScheduleWorker {
   Deadline next_sweep_{};
   Deadline next_measure_{};
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  bool stopping_ = false;
+  std::stop_source stop_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
   bool woken_ = false;
   std::deque<Claim> waiting_;
   size_t busy_ = 0;  // claims that wait or run

@@ -62,7 +62,7 @@ Cycle RunOnce(collector::RunWorker& runner, const std::vector<collector::Source>
     claim.source = source;
     claim.source.run_id = NewUuidV7(SystemClock().Now());
     claim.begin_time = SystemClock().Now();
-    const collector::RunWorker::Report report = runner.Execute(claim);
+    const collector::RunWorker::Report report = runner.Execute(claim, {});
     if (report.run.outcome != collector::Outcome::kOk) {
       OrExit(Internal("a run ended " + std::string(collector::NameOf(report.run.outcome))));
     }
@@ -91,8 +91,7 @@ void Round(std::vector<double>& first, std::vector<double>& second) {
   options.allow = {naver.address(), newsdata.address(), web.address()};
   http::Client client(options, parts.metrics);
   collector::ImageClient images(client, quotas, parts.metrics, {});
-  collector::RunWorker runner({items, ledger, credentials, client, images, parts.clock, [] {},
-                               [](milliseconds) { return true; }, [] { return false; },
+  collector::RunWorker runner({items, ledger, credentials, client, images, parts.clock, nullptr,
                                std::chrono::seconds(10), std::chrono::seconds(20)});
   const std::vector<collector::Source> sources = {
       SourceOf(collector::SourceKind::kNaver, collector::Vendor::kNaver),
