@@ -4,11 +4,16 @@
 #include "services/classification/config.h"
 #include "services/classification/projection/projection_worker.h"
 #include "services/classification/runs/run_worker.h"
+#include "services/platform/base/embedded_file.h"
 #include "services/platform/base/uuid.h"
 #include "services/platform/grpc/call/bind_methods.h"
 #include "services/platform/process/log.h"
 #include "services/platform/proto/timestamp.h"
 #include "winnow/classification/v1/classification_service.grpc.pb.h"
+
+namespace winnow::embedded {
+extern const std::span<const File> classification_migrations;
+}
 
 namespace winnow::classification {
 namespace {
@@ -64,19 +69,20 @@ Micros RetentionOf(const config::v1::Classification& config) {
 struct State {
   explicit State(Platform& platform)
       : metrics(platform.metrics),
-        store(platform.reads, platform.writes, platform.clock,
-              RetentionOf(platform.config.classification())),
-        policies(store),
+        stores(platform.reads, platform.writes, platform.clock,
+               RetentionOf(platform.config.classification())),
         watches(std::chrono::milliseconds(200)),
         projection(platform.redis == nullptr
                        ? nullptr
                        : std::make_unique<ProjectionWorker>(
-                             store, *platform.redis, platform.clock,
+                             stores.projections, stores.verdicts, *platform.redis, platform.clock,
                              ProjectionOptions{.adopt = platform.adopt_redis_keys},
                              platform.metrics)),
         llm_status(MakeLlm(platform)),
-        worker(store, policies, metrics, WorkerOptions(platform)),
-        handlers(store, policies, watches, metrics, HandlerOptions()),
+        worker({stores.leases, stores.runs, stores.comments, stores.requests,
+                stores.cached_policies, metrics, projection.get()},
+               WorkerOptions(platform)),
+        handlers(stores, worker, projection.get(), watches, metrics, HandlerOptions()),
         service(platform.runtime, handlers) {}
 
   Status MakeLlm(Platform& platform) {
@@ -89,8 +95,6 @@ struct State {
     options.name = NewUuidV7(platform.clock.Now());
     options.classifiers = {{"embedded", std::make_shared<EmbeddedClassifier>()}};
     if (llm != nullptr) options.classifiers["llm"] = llm;
-    options.video_changed = [this](const VideoKey&) { Changed(); };
-    options.video_deleted = [this](const VideoKey& video) { Deleted(video); };
     return options;
   }
   Handlers::Options HandlerOptions() {
@@ -99,34 +103,11 @@ struct State {
       options.classifiers.emplace_back("llm");
       options.llm_model = llm->model();
     }
-    options.read_redis = [this](Deadline deadline, const std::string& key) {
-      return ReadRedis(deadline, key);
-    };
-    options.run_started = [this] { worker.Wake(); };
-    options.run_activated = [this](int64_t run) { worker.Activated(run); };
-    options.video_changed = [this](const VideoKey&) { Changed(); };
-    options.video_deleted = [this](const VideoKey& video) { Deleted(video); };
     return options;
   }
 
-  StatusOr<std::string> ReadRedis(Deadline deadline, const std::string& key) {
-    if (projection != nullptr) return projection->Read(deadline, key);
-    return FailedPrecondition("no Redis is set up (redis.url): send raw bytes");
-  }
-  void Changed() {
-    if (projection != nullptr) projection->Wake();
-  }
-  void Deleted(const VideoKey& video) {
-    if (projection == nullptr) return;
-    const Status removed = projection->Remove(video);
-    if (removed.ok()) return;
-    log::Warn("classification: a deleted video stays in Redis until its time is over",
-              {{"error", removed.ToString()}});
-  }
-
   VerdictMetrics metrics;
-  CommentStore store;
-  CachedPolicyStore policies;
+  StoreSet stores;
   StoreWatches watches;
   std::unique_ptr<ProjectionWorker> projection;  // null: no Redis
   std::shared_ptr<LlmClassifier> llm;            // null: there is none
@@ -165,6 +146,8 @@ rpc::Target MakeClassificationTarget(Platform& platform) {
   return target;
 }
 
-pg::Migrations ClassificationMigrations() { return StoreMigrations(); }
+pg::Migrations ClassificationMigrations() {
+  return {"classification", embedded::classification_migrations};
+}
 
 }  // namespace winnow::classification

@@ -15,7 +15,7 @@ TYPE = re.compile(
     re.MULTILINE,
 )
 # Code without a header of its own: main, and the commands, which commands/command.h declares.
-HEADERLESS = ("services/app/main.cc", "services/app/commands/", "services/classification/")
+HEADERLESS = ("services/app/main.cc", "services/app/commands/")
 GENERIC_NAMES = {"Worker", "Store", "Batch", "Lane"}
 
 

@@ -4,10 +4,13 @@
 #include <string_view>
 #include <vector>
 
+#include "services/classification/audit/audit_entry.h"
 #include "services/classification/comments/comment_parser.h"
 #include "services/classification/comments/records.h"
+#include "services/classification/people/appeal.h"
 #include "services/classification/policy/policy.h"
 #include "services/classification/policy/policy_codec.h"
+#include "services/classification/runs/run.h"
 #include "services/platform/base/status.h"
 #include "winnow/classification/v1/classification_service.pb.h"
 

@@ -70,7 +70,8 @@ StatusOr<v1::ImportCommentsResponse> Handlers::Import(const rpc::CallContext& ca
   Imported total;
   const auto flush = [&]() -> Status {
     if (batch.empty()) return OkStatus();
-    WINNOW_ASSIGN_OR_RETURN(const Imported put, store_.PutComments(call.deadline, key, batch));
+    WINNOW_ASSIGN_OR_RETURN(const Imported put,
+                            stores_.comments.PutComments(call.deadline, key, batch));
     total.created += put.created;
     total.updated += put.updated;
     total.unchanged += put.unchanged;
@@ -114,19 +115,23 @@ StatusOr<v1::ImportCommentsResponse> Handlers::ImportComments(
   const VideoKey key = ToVideoKey(request.namespace_(), request.video_id(), violations);
   WINNOW_RETURN_IF_ERROR(CheckImport(request, violations));
   if (!request.redis_key().empty()) {
+    if (projection_ == nullptr) {
+      return FailedPrecondition("no Redis is set up (redis.url): send raw bytes");
+    }
     WINNOW_ASSIGN_OR_RETURN(const std::string raw,
-                            options_.read_redis(call.deadline, request.redis_key()));
+                            projection_->Read(call.deadline, request.redis_key()));
     if (raw.size() > kMaxRaw) return InvalidField("redis_key", "holds more than 128 MiB");
-    WINNOW_RETURN_IF_ERROR(store_.TouchVideo(call.deadline, key));
+    WINNOW_RETURN_IF_ERROR(stores_.comments.TouchVideo(call.deadline, key));
     return Import(call, key, raw, "redis_key");
   }
-  WINNOW_RETURN_IF_ERROR(store_.TouchVideo(call.deadline, key));
+  WINNOW_RETURN_IF_ERROR(stores_.comments.TouchVideo(call.deadline, key));
   const bool in_parts = request.has_more() || request.part() != 0;
   const std::string upload =
       request.upload_id().empty() ? "call-" + call.request_id.substr(0, 59) : request.upload_id();
   WINNOW_ASSIGN_OR_RETURN(
-      const bool kept, store_.PutRawPart(call.deadline, key, IsUploadId(upload) ? upload : "call",
-                                         request.part(), request.raw()));
+      const bool kept,
+      stores_.comments.PutRawPart(call.deadline, key, IsUploadId(upload) ? upload : "call",
+                                  request.part(), request.raw()));
   if (!kept && !request.upload_id().empty()) {
     return FailedPrecondition("part " + std::to_string(request.part()) + " of upload " + upload +
                               " came with other bytes before: take a new upload_id for each file");
@@ -135,7 +140,7 @@ StatusOr<v1::ImportCommentsResponse> Handlers::ImportComments(
   if (!in_parts) return Import(call, key, request.raw(), "raw");
   WINNOW_ASSIGN_OR_RETURN(
       const std::string raw,
-      store_.ReadRaw(call.deadline, key, request.upload_id(), request.part(), kMaxRaw));
+      stores_.comments.ReadRaw(call.deadline, key, request.upload_id(), request.part(), kMaxRaw));
   return Import(call, key, raw, "raw");
 }
 
@@ -145,8 +150,9 @@ StatusOr<v1::DeleteVideoResponse> Handlers::DeleteVideo(const rpc::CallContext& 
   const VideoKey key = ToVideoKey(request.namespace_(), request.video_id(), violations);
   const Actor speaker = ToActor(call, request, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const int64_t comments, store_.DeleteVideo(call.deadline, key, speaker));
-  options_.video_deleted(key);
+  WINNOW_ASSIGN_OR_RETURN(const int64_t comments,
+                          stores_.comments.DeleteVideo(call.deadline, key, speaker));
+  if (projection_ != nullptr) projection_->Remove(key);
   v1::DeleteVideoResponse response;
   response.set_comment_count(comments);
   return response;
@@ -162,8 +168,8 @@ StatusOr<v1::ClassifyTextsResponse> Handlers::ClassifyTexts(
   }
   const PolicyRef policy = ToPolicyRef(request.policy_name(), request.policy_version(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const auto decider,
-                          policies_.Get(call.deadline, ns, policy.name, policy.version));
+  WINNOW_ASSIGN_OR_RETURN(const auto decider, stores_.cached_policies.Get(
+                                                  call.deadline, ns, policy.name, policy.version));
   v1::ClassifyTextsResponse response;
   for (const std::string& text : request.texts()) {
     WINNOW_RETURN_IF_ERROR(CheckWanted(call));

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "services/classification/api/convert.h"
+#include "services/classification/api/store_set.h"
 #include "services/classification/api/store_watches.h"
-#include "services/classification/comments/comment_store.h"
-#include "services/classification/policy/cached_policy_store.h"
+#include "services/classification/projection/projection_worker.h"
+#include "services/classification/runs/run_worker.h"
 #include "services/classification/runs/verdict_metrics.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
@@ -33,17 +33,13 @@ class Handlers {
   struct Options {
     std::vector<std::string> classifiers = {"embedded", "external"};  // that StartRun may name
     std::string llm_model;
-    // Reads a Redis string; FAILED_PRECONDITION where there is no Redis.
-    std::function<StatusOr<std::string>(Deadline, const std::string& key)> read_redis;
-    std::function<void()> run_started = [] {};  // wakes the workers
-    std::function<void(const VideoKey&)> video_changed = [](const VideoKey&) {};
-    std::function<void(int64_t run)> run_activated = [](int64_t) {};
-    std::function<void(const VideoKey&)> video_deleted = [](const VideoKey&) {};
   };
-  Handlers(CommentStore& store, CachedPolicyStore& policies, StoreWatches& watches,
+  // `projection` is null if there is no Redis.
+  Handlers(StoreSet& stores, RunWorker& worker, ProjectionWorker* projection, StoreWatches& watches,
            VerdictMetrics& metrics, Options options)
-      : store_(store),
-        policies_(policies),
+      : stores_(stores),
+        worker_(worker),
+        projection_(projection),
         watches_(watches),
         metrics_(metrics),
         options_(std::move(options)) {}
@@ -90,6 +86,9 @@ class Handlers {
       const rpc::Subscriber<v1::ExportClassificationsResponse>& subscriber);
 
  private:
+  void WakeProjection() {
+    if (projection_ != nullptr) projection_->Wake();
+  }
   StatusOr<v1::ImportCommentsResponse> Import(const rpc::CallContext& call, const VideoKey& key,
                                               std::string_view bytes, const std::string& field);
   struct Writing;
@@ -97,11 +96,12 @@ class Handlers {
   void Write(const rpc::CallContext& call, Deadline deadline, const Writing& writing);
   // One try: ABORTED when another version came in between.
   StatusOr<Policy> Update(const rpc::CallContext& call, const v1::UpdatePolicyRequest& request,
-                          const CommentStore::NewPolicy& asked);
+                          const PolicyStore::NewPolicy& asked);
   StatusOr<OverrideResult> Override(const rpc::CallContext& call, const OverrideRequest& request);
 
-  CommentStore& store_;
-  CachedPolicyStore& policies_;
+  StoreSet& stores_;
+  RunWorker& worker_;
+  ProjectionWorker* const projection_;
   StoreWatches& watches_;
   VerdictMetrics& metrics_;
   const Options options_;

@@ -15,7 +15,7 @@ constexpr size_t kMaxVerdicts = 1000;  // of a message, and of messages that sha
 constexpr int kMaxRefused = 100;
 constexpr std::chrono::seconds kLimit(30);
 
-using Found = StatusOr<CommentStore::FoundInput>;
+using Found = StatusOr<RunStore::FoundInput>;
 
 // A message, checked.
 struct Delivered {
@@ -157,9 +157,11 @@ struct Handlers::Writing {
 
 void Handlers::Write(const rpc::CallContext& call, Deadline deadline, const Writing& writing) {
   if (writing.responses.empty()) return;
-  const auto written = store_.IngestOutcomes(deadline, writing.run, writing.outcomes, call.caller);
+  const auto written =
+      stores_.runs.IngestOutcomes(deadline, writing.run, writing.outcomes, call.caller);
   Status status = written.status();
-  if (status.ok() && written->active) status = store_.RaiseRevision(deadline, writing.video);
+  if (status.ok() && written->active)
+    status = stores_.comments.RaiseRevision(deadline, writing.video);
   if (!status.ok()) {
     for (v1::IngestVerdictsResponse* response : writing.responses) {
       *response->mutable_error() = rpc::ToRpcStatus(status, call.request_id);
@@ -167,14 +169,14 @@ void Handlers::Write(const rpc::CallContext& call, Deadline deadline, const Writ
     return;
   }
   for (size_t i = 0; i < writing.outcomes.size(); ++i) {
-    CountFate(written->fates[i], *writing.of[i]->mutable_ingested());
-    if (written->fates[i] == WriteResult::kWritten) metrics_.Count(writing.outcomes[i].outcome);
+    CountFate(written->results[i], *writing.of[i]->mutable_ingested());
+    if (written->results[i] == WriteResult::kWritten) metrics_.Count(writing.outcomes[i].outcome);
   }
   for (v1::IngestVerdictsResponse* response : writing.responses) {
     response->mutable_ingested()->set_missing_count(written->missing);
   }
-  if (written->complete) options_.run_started();  // to be activated
-  if (written->active) options_.video_changed(writing.video);
+  if (written->complete) worker_.Wake();  // to be activated
+  if (written->active) WakeProjection();
 }
 
 StatusOr<std::vector<v1::IngestVerdictsResponse>> Handlers::IngestVerdicts(
@@ -185,7 +187,7 @@ StatusOr<std::vector<v1::IngestVerdictsResponse>> Handlers::IngestVerdicts(
   };
   const auto look_up = [&](const Group& group) -> Found {
     WINNOW_RETURN_IF_ERROR(group[0].status);
-    return store_.FindInput(deadline(), group[0].run, IdsOf(group));
+    return stores_.runs.FindInput(deadline(), group[0].run, IdsOf(group));
   };
   std::vector<v1::IngestVerdictsResponse> responses(requests.size());
   const auto write = [&](const Group& group, const Found& found) {

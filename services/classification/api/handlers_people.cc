@@ -30,7 +30,7 @@ OverrideRequest ToOverride(const rpc::CallContext& call, const Request& request,
   return override;
 }
 
-uint64_t FilterOf(const CommentStore::AppealQuery& query) {
+uint64_t FilterOf(const AppealStore::AppealQuery& query) {
   return Hash64(query.ns + "/" + query.video_id + "/" +
                 std::to_string(static_cast<int>(query.state)));
 }
@@ -39,10 +39,11 @@ uint64_t FilterOf(const CommentStore::AppealQuery& query) {
 
 StatusOr<OverrideResult> Handlers::Override(const rpc::CallContext& call,
                                             const OverrideRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(const OverrideResult result, store_.Override(call.deadline, request));
+  WINNOW_ASSIGN_OR_RETURN(const OverrideResult result,
+                          stores_.overrides.Override(call.deadline, request));
   if (!request.dry_run) {
     metrics_.CountOverrides(result.changed, result.same);
-    options_.video_changed(request.video);
+    WakeProjection();
   }
   return result;
 }
@@ -107,8 +108,9 @@ StatusOr<v1::UndoOverrideResponse> Handlers::UndoOverride(const rpc::CallContext
                               Needed::kNo, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (undo.comment_id.empty() && undo.bulk == 0) return NotFound("bulk", request.bulk_id());
-  WINNOW_ASSIGN_OR_RETURN(const UndoResult result, store_.UndoOverrides(call.deadline, undo));
-  if (result.undone > 0) options_.video_changed(undo.video);
+  WINNOW_ASSIGN_OR_RETURN(const UndoResult result,
+                          stores_.overrides.UndoOverrides(call.deadline, undo));
+  if (result.undone > 0) WakeProjection();
   v1::UndoOverrideResponse response;
   response.set_undone_count(result.undone);
   response.set_restored_count(result.restored);
@@ -118,16 +120,16 @@ StatusOr<v1::UndoOverrideResponse> Handlers::UndoOverride(const rpc::CallContext
 StatusOr<v1::CreateAppealResponse> Handlers::CreateAppeal(const rpc::CallContext& call,
                                                           const v1::CreateAppealRequest& request) {
   Violations violations;
-  CommentStore::NewAppeal appeal;
+  AppealStore::NewAppeal appeal;
   appeal.video = ToVideoKey(request.namespace_(), request.video_id(), violations);
   appeal.comment_id = request.comment_id();
-  appeal.speaker = ToActor(call, request, violations);
+  appeal.author = ToActor(call, request, violations);
   if (request.note().empty()) violations.Add("note", "is required: say why");
   CheckNoNul(request.comment_id(), "comment_id", violations);
   appeal.request = ToRequestKey(appeal.video.ns, "CreateAppeal", request.request_id(), request,
                                 Needed::kYes, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const Appeal made, store_.CreateAppeal(call.deadline, appeal));
+  WINNOW_ASSIGN_OR_RETURN(const Appeal made, stores_.appeals.CreateAppeal(call.deadline, appeal));
   v1::CreateAppealResponse response;
   *response.mutable_appeal() = ToProto(made);
   return response;
@@ -138,7 +140,7 @@ StatusOr<v1::GetAppealResponse> Handlers::GetAppeal(const rpc::CallContext& call
   Violations violations;
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToKey(request.namespace_(), request.appeal_id(),
                                                      "appeal_id", "appeal", violations));
-  WINNOW_ASSIGN_OR_RETURN(const Appeal appeal, store_.GetAppeal(call.deadline, key));
+  WINNOW_ASSIGN_OR_RETURN(const Appeal appeal, stores_.appeals.GetAppeal(call.deadline, key));
   v1::GetAppealResponse response;
   *response.mutable_appeal() = ToProto(appeal);
   return response;
@@ -147,7 +149,7 @@ StatusOr<v1::GetAppealResponse> Handlers::GetAppeal(const rpc::CallContext& call
 StatusOr<v1::ListAppealsResponse> Handlers::ListAppeals(const rpc::CallContext& call,
                                                         const v1::ListAppealsRequest& request) {
   Violations violations;
-  CommentStore::AppealQuery query;
+  AppealStore::AppealQuery query;
   query.ns = ToNamespace(request.namespace_(), violations);
   query.video_id = request.video_id();
   if (!query.video_id.empty()) ToVideoKey("", query.video_id, violations);
@@ -165,7 +167,8 @@ StatusOr<v1::ListAppealsResponse> Handlers::ListAppeals(const rpc::CallContext& 
     WINNOW_ASSIGN_OR_RETURN(query.before, token.ReadNumber());
     WINNOW_RETURN_IF_ERROR(token.Finish());
   }
-  WINNOW_ASSIGN_OR_RETURN(std::vector<Appeal> appeals, store_.ListAppeals(call.deadline, query));
+  WINNOW_ASSIGN_OR_RETURN(std::vector<Appeal> appeals,
+                          stores_.appeals.ListAppeals(call.deadline, query));
   v1::ListAppealsResponse response;
   if (appeals.size() > static_cast<size_t>(size)) {
     appeals.resize(static_cast<size_t>(size));
@@ -179,7 +182,7 @@ StatusOr<v1::ListAppealsResponse> Handlers::ListAppeals(const rpc::CallContext& 
 StatusOr<v1::ResolveAppealResponse> Handlers::ResolveAppeal(
     const rpc::CallContext& call, const v1::ResolveAppealRequest& request) {
   Violations violations;
-  CommentStore::Resolution resolution;
+  AppealStore::Resolution resolution;
   if (request.state() == v1::APPEAL_STATE_GRANTED) {
     resolution.status = ToStatus(request.status(), "status", violations);
   } else if (request.state() != v1::APPEAL_STATE_REJECTED) {
@@ -188,13 +191,14 @@ StatusOr<v1::ResolveAppealResponse> Handlers::ResolveAppeal(
     violations.Add("status", "is for GRANTED: a rejected appeal changes nothing");
   }
   resolution.state = static_cast<AppealState>(request.state());
-  resolution.speaker = ToActor(call, request, violations);
+  resolution.author = ToActor(call, request, violations);
   resolution.request = ToRequestKey(ToNamespace(request.namespace_(), violations), "ResolveAppeal",
                                     request.request_id(), request, Needed::kNo, violations);
   WINNOW_ASSIGN_OR_RETURN(resolution.appeal, ToKey(request.namespace_(), request.appeal_id(),
                                                    "appeal_id", "appeal", violations));
-  WINNOW_ASSIGN_OR_RETURN(const Appeal appeal, store_.ResolveAppeal(call.deadline, resolution));
-  if (appeal.state == AppealState::kGranted) options_.video_changed(appeal.video);
+  WINNOW_ASSIGN_OR_RETURN(const Appeal appeal,
+                          stores_.appeals.ResolveAppeal(call.deadline, resolution));
+  if (appeal.state == AppealState::kGranted) WakeProjection();
   v1::ResolveAppealResponse response;
   *response.mutable_appeal() = ToProto(appeal);
   return response;

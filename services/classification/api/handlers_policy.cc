@@ -44,8 +44,8 @@ StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call
   const std::string ns = ToNamespace(request.namespace_(), violations);
   const PolicyRef policy = ToPolicyRef(request.policy_name(), request.policy_version(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const auto decider,
-                          policies_.Get(call.deadline, ns, policy.name, policy.version));
+  WINNOW_ASSIGN_OR_RETURN(const auto decider, stores_.cached_policies.Get(
+                                                  call.deadline, ns, policy.name, policy.version));
   v1::GetPolicyResponse response;
   *response.mutable_policy() = ToProto(decider->policy());
   return response;
@@ -53,9 +53,10 @@ StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call
 
 StatusOr<Policy> Handlers::Update(const rpc::CallContext& call,
                                   const v1::UpdatePolicyRequest& request,
-                                  const CommentStore::NewPolicy& asked) {
-  WINNOW_ASSIGN_OR_RETURN(const Policy before, ReadNewest(call.deadline, policies_, asked.ns,
-                                                          asked.name, request.allow_missing()));
+                                  const PolicyStore::NewPolicy& asked) {
+  WINNOW_ASSIGN_OR_RETURN(const Policy before,
+                          ReadNewest(call.deadline, stores_.cached_policies, asked.ns, asked.name,
+                                     request.allow_missing()));
   const std::string& etag = request.policy().etag();
   if (!etag.empty() && (before.version == 0 || etag != EtagOf(before))) {
     return Aborted(Reason::kStaleEtag, "the policy is " + LabelOf(before) + " now: read it again");
@@ -66,22 +67,22 @@ StatusOr<Policy> Handlers::Update(const rpc::CallContext& call,
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (before.version != 0 && ToBody(after) == ToBody(before)) return before;
   after.version = before.version + 1;
-  CommentStore::NewPolicy made = asked;
+  PolicyStore::NewPolicy made = asked;
   made.base = before.version;
   made.first = asked.name == "default" ? 1 : 0;
   made.body = ToBody(after);
   made.audit.before = before.version == 0 ? "" : LabelOf(before);
   made.audit.after = LabelOf(after);
-  WINNOW_ASSIGN_OR_RETURN(const int64_t version, store_.PutPolicy(call.deadline, made));
-  WINNOW_ASSIGN_OR_RETURN(const auto decider,
-                          policies_.Get(call.deadline, asked.ns, asked.name, version));
+  WINNOW_ASSIGN_OR_RETURN(const int64_t version, stores_.policies.PutPolicy(call.deadline, made));
+  WINNOW_ASSIGN_OR_RETURN(const auto decider, stores_.cached_policies.Get(call.deadline, asked.ns,
+                                                                          asked.name, version));
   return decider->policy();
 }
 
 StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext& call,
                                                           const v1::UpdatePolicyRequest& request) {
   Violations violations;
-  CommentStore::NewPolicy asked;
+  PolicyStore::NewPolicy asked;
   asked.ns = ToNamespace(request.namespace_(), violations);
   asked.name = CheckNamed(request, violations);
   const Actor speaker = ToActor(call, request, violations);
@@ -90,10 +91,12 @@ StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext
                                violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   v1::UpdatePolicyResponse response;
-  WINNOW_ASSIGN_OR_RETURN(const auto done, store_.FindRequest(call.deadline, asked.request));
+  WINNOW_ASSIGN_OR_RETURN(const auto done,
+                          stores_.requests.FindRequest(call.deadline, asked.request));
   if (done) {
-    WINNOW_ASSIGN_OR_RETURN(const auto decider,
-                            policies_.Get(call.deadline, asked.ns, asked.name, (*done)[0]));
+    WINNOW_ASSIGN_OR_RETURN(
+        const auto decider,
+        stores_.cached_policies.Get(call.deadline, asked.ns, asked.name, (*done)[0]));
     *response.mutable_policy() = ToProto(decider->policy());
     return response;
   }
@@ -116,13 +119,13 @@ StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
   const std::string name = CheckNamed(request, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.sample_size(), 1000, 10'000));
-  WINNOW_ASSIGN_OR_RETURN(Policy policy,
-                          ReadNewest(call.deadline, policies_, key.ns, name, /*or_new=*/true));
+  WINNOW_ASSIGN_OR_RETURN(Policy policy, ReadNewest(call.deadline, stores_.cached_policies, key.ns,
+                                                    name, /*or_new=*/true));
   policy = WithChange(std::move(policy), request.policy(), request.update_mask(), violations);
   CheckPolicy(policy, "policy.", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const std::vector<Comment> sample,
-                          store_.NewestComments(call.deadline, key, size));
+                          stores_.comments.NewestComments(call.deadline, key, size));
   const Decider decider(EmbeddedModel(), std::move(policy));
   std::map<std::pair<CommentStatus, CommentStatus>, int64_t> matrix;
   StatusCounts counts{};
@@ -131,7 +134,8 @@ StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
     for (size_t i = begin; i < std::min(sample.size(), begin + kBatch); ++i) {
       ids.push_back(sample[i].id);
     }
-    WINNOW_ASSIGN_OR_RETURN(const auto now, store_.GetClassifications(call.deadline, key, ids));
+    WINNOW_ASSIGN_OR_RETURN(const auto now,
+                            stores_.verdicts.GetClassifications(call.deadline, key, ids));
     for (size_t i = 0; i < ids.size(); ++i) {
       WINNOW_RETURN_IF_ERROR(CheckWanted(call));
       const CommentStatus then = decider.Decide(sample[begin + i].text).outcome.status;
@@ -167,7 +171,7 @@ StatusOr<v1::ListAuditEntriesResponse> Handlers::ListAuditEntries(
   }
   WINNOW_ASSIGN_OR_RETURN(
       std::vector<AuditEntry> entries,
-      store_.ListAudit(call.deadline, ns, request.video_id(), before, size + 1));
+      stores_.audit.ListAudit(call.deadline, ns, request.video_id(), before, size + 1));
   v1::ListAuditEntriesResponse response;
   if (entries.size() > static_cast<size_t>(size)) {
     entries.resize(static_cast<size_t>(size));

@@ -53,8 +53,9 @@ StatusOr<v1::StartRunResponse> Handlers::StartRun(const rpc::CallContext& call,
                              violations);
   WINNOW_RETURN_IF_ERROR(CheckStart(request, options_.classifiers, violations));
   run.classifier = request.classifier().empty() ? "embedded" : request.classifier();
-  WINNOW_ASSIGN_OR_RETURN(const auto decider,
-                          policies_.Get(call.deadline, run.video.ns, policy.name, policy.version));
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto decider,
+      stores_.cached_policies.Get(call.deadline, run.video.ns, policy.name, policy.version));
   run.policy = policy.name;
   run.policy_version = decider->policy().version;
   run.model = run.classifier == "embedded" ? decider->model().version()
@@ -62,8 +63,8 @@ StatusOr<v1::StartRunResponse> Handlers::StartRun(const rpc::CallContext& call,
                                            : request.model();
   run.activate = request.activate();
   run.budget_micros = request.budget_micros();
-  WINNOW_ASSIGN_OR_RETURN(const Run started, store_.StartRun(call.deadline, run));
-  options_.run_started();
+  WINNOW_ASSIGN_OR_RETURN(const Run started, stores_.runs.StartRun(call.deadline, run));
+  worker_.Wake();
   v1::StartRunResponse response;
   *response.mutable_run() = ToProto(started);
   return response;
@@ -77,8 +78,8 @@ StatusOr<v1::ResumeRunResponse> Handlers::ResumeRun(const rpc::CallContext& call
   }
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
   const int64_t budget = request.has_budget_micros() ? request.budget_micros() : -1;
-  WINNOW_ASSIGN_OR_RETURN(const Run run, store_.ResumeRun(call.deadline, key, budget));
-  options_.run_started();
+  WINNOW_ASSIGN_OR_RETURN(const Run run, stores_.runs.ResumeRun(call.deadline, key, budget));
+  worker_.Wake();
   v1::ResumeRunResponse response;
   *response.mutable_run() = ToProto(run);
   return response;
@@ -88,7 +89,7 @@ StatusOr<v1::GetRunResponse> Handlers::GetRun(const rpc::CallContext& call,
                                               const v1::GetRunRequest& request) {
   Violations violations;
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
-  WINNOW_ASSIGN_OR_RETURN(const Run run, store_.GetRun(call.deadline, key));
+  WINNOW_ASSIGN_OR_RETURN(const Run run, stores_.runs.GetRun(call.deadline, key));
   v1::GetRunResponse response;
   *response.mutable_run() = ToProto(run);
   return response;
@@ -107,7 +108,7 @@ StatusOr<v1::ListRunsResponse> Handlers::ListRuns(const rpc::CallContext& call,
     WINNOW_RETURN_IF_ERROR(token.Finish());
   }
   WINNOW_ASSIGN_OR_RETURN(std::vector<Run> runs,
-                          store_.ListRuns(call.deadline, key, before, size + 1));
+                          stores_.runs.ListRuns(call.deadline, key, before, size + 1));
   v1::ListRunsResponse response;
   if (runs.size() > static_cast<size_t>(size)) {
     runs.resize(static_cast<size_t>(size));
@@ -121,7 +122,7 @@ StatusOr<v1::CancelRunResponse> Handlers::CancelRun(const rpc::CallContext& call
                                                     const v1::CancelRunRequest& request) {
   Violations violations;
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
-  WINNOW_ASSIGN_OR_RETURN(const Run run, store_.CancelRun(call.deadline, key));
+  WINNOW_ASSIGN_OR_RETURN(const Run run, stores_.runs.CancelRun(call.deadline, key));
   v1::CancelRunResponse response;
   *response.mutable_run() = ToProto(run);
   return response;
@@ -132,11 +133,9 @@ StatusOr<v1::ActivateRunResponse> Handlers::ActivateRun(const rpc::CallContext& 
   Violations violations;
   const Actor speaker = ToActor(call, request, violations);
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
-  WINNOW_ASSIGN_OR_RETURN(
-      const Run active,
-      store_.ActivateRun(call.deadline, key, policies_.MaxFailedShare(call.deadline), speaker));
-  options_.video_changed(active.video);
-  options_.run_activated(active.id);
+  WINNOW_ASSIGN_OR_RETURN(const Run active, stores_.runs.ActivateRun(call.deadline, key, speaker));
+  WakeProjection();
+  worker_.Activated(active.id);
   v1::ActivateRunResponse response;
   *response.mutable_run() = ToProto(active);
   return response;
@@ -150,9 +149,10 @@ StatusOr<v1::RollbackRunResponse> Handlers::RollbackRun(const rpc::CallContext& 
       ToRequestKey(ToNamespace(request.namespace_(), violations), "RollbackRun",
                    request.request_id(), request, Needed::kNo, violations);
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
-  WINNOW_ASSIGN_OR_RETURN(const Run run, store_.RollbackRun(call.deadline, key, speaker, again));
-  options_.video_changed(run.video);
-  options_.run_activated(run.id);
+  WINNOW_ASSIGN_OR_RETURN(const Run run,
+                          stores_.runs.RollbackRun(call.deadline, key, speaker, again));
+  WakeProjection();
+  worker_.Activated(run.id);
   v1::RollbackRunResponse response;
   *response.mutable_run() = ToProto(run);
   return response;
@@ -175,7 +175,7 @@ StatusOr<v1::CompareRunsResponse> Handlers::CompareRuns(const rpc::CallContext& 
   }
   WINNOW_ASSIGN_OR_RETURN(
       Comparison comparison,
-      store_.CompareRuns(call.deadline, run, base.id, after, size + 1, after.empty()));
+      stores_.runs.CompareRuns(call.deadline, run, base.id, after, size + 1, after.empty()));
   v1::CompareRunsResponse response;
   if (comparison.changes.size() > static_cast<size_t>(size)) {
     comparison.changes.resize(static_cast<size_t>(size));

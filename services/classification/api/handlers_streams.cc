@@ -56,9 +56,9 @@ v1::WatchClassificationsResponse Gap() {
 }
 
 // After a failover the numbers of writers mean nothing: goes on from now. False as SendChanges.
-bool SendGap(CommentStore& store, ChangeCursor& at,
+bool SendGap(AuditStore& store, ChangeCursor& at,
              const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber) {
-  const StatusOr<CommentStore::Head> head = store.ChangesHead(Soon());
+  const StatusOr<AuditStore::Head> head = store.ChangesHead(Soon());
   if (!head.ok()) {
     subscriber.End(head.status());
     return false;
@@ -72,7 +72,7 @@ bool SendGap(CommentStore& store, ChangeCursor& at,
 }
 
 // Sends what changed since the cursor; false when the stream has ended.
-bool SendChanges(CommentStore& store, ChangeCursor& at,
+bool SendChanges(AuditStore& store, ChangeCursor& at,
                  const rpc::Subscriber<v1::WatchClassificationsResponse>& subscriber) {
   if (subscriber.Ended()) return false;
   const auto changes = store.ReadChanges(Soon(), at.ns, at.writer, at.id, kChanges);
@@ -81,7 +81,7 @@ bool SendChanges(CommentStore& store, ChangeCursor& at,
     return false;
   }
   if (changes->epoch != at.epoch) return SendGap(store, at, subscriber);
-  for (const CommentStore::Change& change : changes->entries) {
+  for (const AuditStore::Change& change : changes->entries) {
     at.writer = change.writer;
     at.id = change.entry.id;
     if (!at.video_id.empty() && at.video_id != change.entry.video_id) continue;
@@ -100,10 +100,10 @@ Status Handlers::WatchRun(const rpc::CallContext& call, const v1::WatchRunReques
   Violations violations;
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToKey(request.namespace_(), request.run_id(),
                                                      "run_id", "run", violations));
-  WINNOW_RETURN_IF_ERROR(store_.GetRun(call.deadline, key).status());
+  WINNOW_RETURN_IF_ERROR(stores_.runs.GetRun(call.deadline, key).status());
   return watches_.Add([this, key, subscriber, last = std::string()]() mutable {
     if (subscriber.Ended()) return false;
-    const auto run = store_.GetRun(Soon(), key);
+    const auto run = stores_.runs.GetRun(Soon(), key);
     if (!run.ok()) {
       subscriber.End(run.status());
       return false;
@@ -129,7 +129,7 @@ Status Handlers::WatchClassifications(
   if (!at.video_id.empty()) ToVideoKey("", at.video_id, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   at.filter = Hash64(at.ns + "/" + at.video_id);
-  WINNOW_ASSIGN_OR_RETURN(const CommentStore::Head head, store_.ChangesHead(call.deadline));
+  WINNOW_ASSIGN_OR_RETURN(const AuditStore::Head head, stores_.audit.ChangesHead(call.deadline));
   v1::WatchClassificationsResponse first;
   if (!request.resume_token().empty()) {
     WINNOW_RETURN_IF_ERROR(ReadToken(request.resume_token(), at));
@@ -145,7 +145,7 @@ Status Handlers::WatchClassifications(
   first.set_resume_token(at.Token());
   if (!subscriber.Send(std::move(first))) return OkStatus();
   return watches_.Add(
-      [this, at, subscriber]() mutable { return SendChanges(store_, at, subscriber); });
+      [this, at, subscriber]() mutable { return SendChanges(stores_.audit, at, subscriber); });
 }
 
 Status Handlers::ExportClassifications(
@@ -164,8 +164,8 @@ Status Handlers::ExportClassifications(
   }
   const Deadline deadline = std::min(call.deadline, Soon());
   for (int chunk = 0; chunk < kExportChunks; ++chunk) {
-    WINNOW_ASSIGN_OR_RETURN(const CommentStore::Page page,
-                            store_.Export(deadline, key, run, after, kExportLines));
+    WINNOW_ASSIGN_OR_RETURN(const VerdictStore::Page page,
+                            stores_.verdicts.Export(deadline, key, run, after, kExportLines));
     run = page.run;
     v1::ExportClassificationsResponse response;
     for (const Resolved& item : page.items) *response.mutable_ndjson() += ToNdjson(item) + "\n";

@@ -74,7 +74,8 @@ StatusOr<v1::GetClassificationResponse> Handlers::GetClassification(
   CheckNoNul(request.comment_id(), "comment_id", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   const std::string ids[] = {request.comment_id()};
-  WINNOW_ASSIGN_OR_RETURN(const auto found, store_.GetClassifications(call.deadline, key, ids));
+  WINNOW_ASSIGN_OR_RETURN(const auto found,
+                          stores_.verdicts.GetClassifications(call.deadline, key, ids));
   WINNOW_RETURN_IF_ERROR(Missing(found[0], request.comment_id()));
   v1::GetClassificationResponse response;
   *response.mutable_classification() = ToProto(*found[0]);
@@ -88,7 +89,8 @@ StatusOr<v1::BatchGetClassificationsResponse> Handlers::BatchGetClassifications(
   const std::vector<std::string> ids(request.comment_ids().begin(), request.comment_ids().end());
   CheckCommentIds(ids, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  WINNOW_ASSIGN_OR_RETURN(const auto found, store_.GetClassifications(call.deadline, key, ids));
+  WINNOW_ASSIGN_OR_RETURN(const auto found,
+                          stores_.verdicts.GetClassifications(call.deadline, key, ids));
   v1::BatchGetClassificationsResponse response;
   for (size_t i = 0; i < ids.size(); ++i) {
     v1::ClassificationResult& result = *response.add_results();
@@ -108,9 +110,9 @@ StatusOr<v1::ListClassificationsResponse> Handlers::ListClassifications(
     WINNOW_RETURN_IF_ERROR(ReadToken(request.page_token(), query));
   }
   const bool none = query.status == CommentStatus::kNone;
-  WINNOW_ASSIGN_OR_RETURN(
-      CommentStore::Page page,
-      none ? store_.ListUnclassified(call.deadline, query) : store_.List(call.deadline, query));
+  WINNOW_ASSIGN_OR_RETURN(VerdictStore::Page page,
+                          none ? stores_.verdicts.ListUnclassified(call.deadline, query)
+                               : stores_.verdicts.List(call.deadline, query));
   v1::ListClassificationsResponse response;
   if (page.items.size() > static_cast<size_t>(query.page_size)) {
     page.items.resize(static_cast<size_t>(query.page_size));
@@ -125,7 +127,8 @@ StatusOr<v1::ListClassificationsResponse> Handlers::ListClassifications(
 StatusOr<v1::CountClassificationsResponse> Handlers::CountClassifications(
     const rpc::CallContext& call, const v1::CountClassificationsRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const VideoKey key, ToVideoKey(request.namespace_(), request.video_id()));
-  WINNOW_ASSIGN_OR_RETURN(const CommentStore::Counted counted, store_.Count(call.deadline, key));
+  WINNOW_ASSIGN_OR_RETURN(const VerdictStore::Counted counted,
+                          stores_.verdicts.Count(call.deadline, key));
   v1::CountClassificationsResponse response;
   *response.mutable_counts() = ToProto(counted.counts);
   response.set_run_id(ToId(counted.run));
@@ -145,7 +148,7 @@ StatusOr<v1::ListOverrideConflictsResponse> Handlers::ListOverrideConflicts(
     WINNOW_RETURN_IF_ERROR(token.Finish());
   }
   WINNOW_ASSIGN_OR_RETURN(std::vector<Resolved> conflicts,
-                          store_.ListConflicts(call.deadline, key, after, size + 1));
+                          stores_.verdicts.ListConflicts(call.deadline, key, after, size + 1));
   v1::ListOverrideConflictsResponse response;
   if (conflicts.size() > static_cast<size_t>(size)) {
     conflicts.resize(static_cast<size_t>(size));

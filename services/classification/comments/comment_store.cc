@@ -1,12 +1,7 @@
 #include "services/classification/comments/comment_store.h"
 
+#include "services/classification/audit/audit_sql.h"
 #include "services/classification/comments/comment_sql.h"
-#include "services/platform/base/embedded_file.h"
-
-// Videos and their comments.
-namespace winnow::embedded {
-extern const std::span<const File> classification_migrations;
-}
 
 namespace winnow::classification {
 namespace {
@@ -69,36 +64,14 @@ constexpr pg::Statement kPutComments{
 constexpr pg::Statement kAddComments{
     "classification.add_comment_count",
     "UPDATE classification.videos SET comment_count = comment_count + $2 WHERE number = $1"};
-
 constexpr pg::Statement kNewest{
     "classification.newest_comments",
     "SELECT number, id, body, content_hash FROM classification.comments "
     "WHERE video = $1 ORDER BY sort_time DESC, number DESC LIMIT $2"};
 
-constexpr pg::Statement kVideoOfRun{"classification.video_of_run",
-                                    "SELECT w.number, w.video_id FROM classification.runs r "
-                                    "JOIN classification.videos w ON w.number = r.video "
-                                    "WHERE r.id = $1 AND w.namespace = $2 AND r.classifier <> ''"};
-
-constexpr pg::Statement kUnprojected{
-    "classification.unprojected_videos",
-    "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
-    "WHERE revision <> projected ORDER BY number LIMIT $1"};
-constexpr pg::Statement kProjectedVideos{
-    "classification.projected_videos",
-    "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
-    "WHERE number > $1 AND revision > 0 AND ($3 OR revision = projected) ORDER BY number "
-    "LIMIT $2"};
-constexpr pg::Statement kSetProjected{
-    "classification.set_projected",
-    "UPDATE classification.videos SET projected = $2 WHERE number = $1"};
-constexpr pg::Statement kForgetProjections{
-    "classification.forget_projections",
-    "UPDATE classification.videos SET projected = -1 WHERE revision > 0"};
 constexpr pg::Statement kRaise{"classification.raise_revision",
                                "UPDATE classification.videos SET revision = revision + 1 "
                                "WHERE namespace = $1 AND video_id = $2"};
-
 constexpr pg::Statement kExpired{
     "classification.expired_videos",
     "SELECT namespace, video_id FROM classification.videos "
@@ -109,20 +82,7 @@ constexpr pg::Statement kDropAudit{
 constexpr pg::Statement kDropVerdicts{"classification.drop_video",
                                       "DELETE FROM classification.videos WHERE number = $1"};
 
-std::vector<CommentStore::Unprojected> ToUnprojected(const pqxx::result& rows) {
-  std::vector<CommentStore::Unprojected> videos;
-  for (const pqxx::row& row : rows) {
-    videos.push_back({{row[0].as<std::string>(), row[1].as<std::string>()},
-                      row[2].as<int64_t>(),
-                      row[3].as<int64_t>(),
-                      pg::ToTime(row[4])});
-  }
-  return videos;
-}
-
 }  // namespace
-
-pg::Migrations StoreMigrations() { return {"classification", embedded::classification_migrations}; }
 
 Status CommentStore::TouchVideo(Deadline deadline, const VideoKey& key) {
   const Time now = clock_.Now();
@@ -195,16 +155,6 @@ StatusOr<Imported> CommentStore::PutComments(Deadline deadline, const VideoKey& 
   });
 }
 
-StatusOr<CommentStore::FoundInput> CommentStore::FindInput(Deadline deadline, const NumberKey& run,
-                                                           std::span<const std::string> ids) {
-  return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<FoundInput> {
-    const pqxx::result video = session.Execute(kVideoOfRun, run.id, run.ns);
-    if (video.empty()) return NotFound("run", std::to_string(run.id));
-    return FoundInput{{run.ns, video[0][1].as<std::string>()},
-                      Find(session, video[0][0].as<int64_t>(), ids)};
-  });
-}
-
 StatusOr<std::vector<Comment>> CommentStore::NewestComments(Deadline deadline, const VideoKey& key,
                                                             int count) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Comment>> {
@@ -223,7 +173,7 @@ StatusOr<std::vector<Comment>> CommentStore::NewestComments(Deadline deadline, c
 }
 
 StatusOr<int64_t> CommentStore::DeleteVideo(Deadline deadline, const VideoKey& key,
-                                            const Actor& speaker) {
+                                            const Actor& actor) {
   const Time now = clock_.Now();
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, key, Lock::kUpdate));
@@ -231,43 +181,11 @@ StatusOr<int64_t> CommentStore::DeleteVideo(Deadline deadline, const VideoKey& k
     session.Execute(kDropAudit, key.ns, key.video_id);
     AddAudit(session, key.ns,
              {.video_id = key.video_id,
-              .actor = speaker.actor,
+              .actor = actor.actor,
               .action = "delete_video",
-              .note = speaker.note},
+              .note = actor.note},
              now);
     return video.comment_count;
-  });
-}
-
-StatusOr<std::vector<CommentStore::Unprojected>> CommentStore::UnprojectedVideos(Deadline deadline,
-                                                                                 int limit) {
-  return reads_.Statements(deadline,
-                           [&](pg::Session& session) -> StatusOr<std::vector<Unprojected>> {
-                             return ToUnprojected(session.Execute(kUnprojected, limit));
-                           });
-}
-
-StatusOr<std::vector<CommentStore::Unprojected>> CommentStore::ProjectedVideos(Deadline deadline,
-                                                                               int64_t after,
-                                                                               int limit,
-                                                                               bool with_behind) {
-  return reads_.Statements(
-      deadline, [&](pg::Session& session) -> StatusOr<std::vector<Unprojected>> {
-        return ToUnprojected(session.Execute(kProjectedVideos, after, limit, with_behind));
-      });
-}
-
-Status CommentStore::SetProjected(Deadline deadline, const Unprojected& video) {
-  return writes_.Statements(deadline, [&](pg::Session& session) {
-    session.Execute(kSetProjected, video.number, video.revision);
-    return OkStatus();
-  });
-}
-
-Status CommentStore::ForgetProjections(Deadline deadline) {
-  return writes_.Statements(deadline, [&](pg::Session& session) {
-    session.Execute(kForgetProjections);
-    return OkStatus();
   });
 }
 

@@ -27,19 +27,9 @@ enum class Failure {
   kBudget = 10
 };
 inline constexpr size_t kFailures = 11;
-enum class RunState {
-  kNone = 0,
-  kPending = 1,
-  kRunning = 2,
-  kPaused = 3,
-  kComplete = 4,
-  kCancelled = 5
-};
 
 inline constexpr size_t kStatuses = 4;
 using StatusCounts = std::array<int64_t, kStatuses>;  // by CommentStatus; kNone: unclassified
-
-enum class AppealState { kNone = 0, kOpen = 1, kGranted = 2, kRejected = 3 };
 
 inline constexpr float kNoScore = -1;  // nobody gave one
 
@@ -83,26 +73,12 @@ struct RequestKey {
   uint64_t content = 0;  // hash of all that it asks for
 };
 
-struct Run {
-  int64_t id = 0;
-  VideoKey video;
-  std::string classifier;
-  std::string model;
-  std::string policy;
-  int64_t policy_version = 0;
-  RunState state = RunState::kNone;
-  bool activate = false;
-  int64_t input_count = 0;
-  int64_t classified = 0;
-  int64_t failed = 0;
-  StatusCounts counts{};
-  bool active = false;
-  int64_t calls = 0;
-  int64_t cost_micros = 0;
-  int64_t budget_micros = 0;
-  Failure pause_reason = Failure::kNone;
-  Time create_time;
-  std::optional<Time> end_time;
+// A comment found by ID or alias.
+struct FoundComment {
+  int64_t number = 0;      // 0: unknown
+  bool ambiguous = false;  // the alias belongs to several comments
+  uint64_t content_hash = 0;
+  std::string id;  // in full, also when it was found by its alias
 };
 
 // The one verdict of a comment, as readers see it.
@@ -125,34 +101,6 @@ struct Resolved {
   std::optional<Time> decide_time;
   std::string actor;  // of the override
   std::optional<Time> override_time;
-};
-
-struct AuditEntry {
-  int64_t id = 0;
-  std::string video_id{};
-  std::string comment_id{};
-  int64_t run = 0;
-  int64_t appeal = 0;
-  std::string actor{};
-  std::string action{};
-  std::string before{};
-  std::string after{};
-  std::string note{};
-  Time create_time{};
-};
-
-struct Appeal {
-  int64_t id = 0;
-  VideoKey video;
-  std::string comment_id;
-  CommentStatus status = CommentStatus::kNone;
-  AppealState state = AppealState::kNone;
-  std::string actor;
-  std::string note;
-  Time create_time;
-  std::string resolver;
-  std::string resolve_note;
-  std::optional<Time> resolve_time;
 };
 
 // "normal", "filtered", "content_suggestion", "unclassified".

@@ -1,9 +1,9 @@
+#include "services/classification/comments/verdict_store.h"
+
 #include <limits>
 
 #include "services/classification/comments/comment_sql.h"
-#include "services/classification/comments/comment_store.h"
 
-// What readers ask. Each is one statement, hence one snapshot and one run.
 namespace winnow::classification {
 namespace {
 
@@ -146,8 +146,8 @@ Resolved ToResolved(const pqxx::row& row, int first) {
 }
 
 // Rows of (run, comment or null, resolved columns).
-CommentStore::Page ToPage(const pqxx::result& rows) {
-  CommentStore::Page page;
+VerdictStore::Page ToPage(const pqxx::result& rows) {
+  VerdictStore::Page page;
   page.run = rows[0][0].as<int64_t>();
   for (const pqxx::row& row : rows) {
     if (!row[1].is_null()) page.items.push_back(ToResolved(row, 2));
@@ -163,7 +163,7 @@ Status NoRows(pg::Session& session, const VideoKey& key) {
 
 }  // namespace
 
-StatusOr<std::vector<std::optional<Resolved>>> CommentStore::GetClassifications(
+StatusOr<std::vector<std::optional<Resolved>>> VerdictStore::GetClassifications(
     Deadline deadline, const VideoKey& key, std::span<const std::string> ids) {
   using Found = std::vector<std::optional<Resolved>>;
   pg::Array array;
@@ -181,7 +181,7 @@ StatusOr<std::vector<std::optional<Resolved>>> CommentStore::GetClassifications(
   });
 }
 
-StatusOr<CommentStore::Page> CommentStore::List(Deadline deadline, const ListQuery& query) {
+StatusOr<VerdictStore::Page> VerdictStore::List(Deadline deadline, const ListQuery& query) {
   const bool newest = query.order == Order::kNewest;
   const bool begun = query.after_number != 0;
   const int64_t number = begun ? query.after_number : std::numeric_limits<int64_t>::max();
@@ -199,7 +199,7 @@ StatusOr<CommentStore::Page> CommentStore::List(Deadline deadline, const ListQue
   });
 }
 
-StatusOr<CommentStore::Page> CommentStore::ListUnclassified(Deadline deadline,
+StatusOr<VerdictStore::Page> VerdictStore::ListUnclassified(Deadline deadline,
                                                             const ListQuery& query) {
   const std::string time = query.after_time ? pg::ToParameter(*query.after_time) : "infinity";
   const int64_t number =
@@ -219,7 +219,7 @@ StatusOr<CommentStore::Page> CommentStore::ListUnclassified(Deadline deadline,
   });
 }
 
-StatusOr<CommentStore::Counted> CommentStore::Count(Deadline deadline, const VideoKey& key) {
+StatusOr<VerdictStore::Counted> VerdictStore::Count(Deadline deadline, const VideoKey& key) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Counted> {
     const pqxx::result rows = session.Execute(kCount, key.ns, key.video_id);
     if (rows.empty()) return NotFound("video", key.video_id);
@@ -232,7 +232,7 @@ StatusOr<CommentStore::Counted> CommentStore::Count(Deadline deadline, const Vid
   });
 }
 
-StatusOr<CommentStore::Page> CommentStore::Export(Deadline deadline, const VideoKey& key,
+StatusOr<VerdictStore::Page> VerdictStore::Export(Deadline deadline, const VideoKey& key,
                                                   int64_t run, const std::string& after,
                                                   int count) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Page> {
@@ -242,7 +242,7 @@ StatusOr<CommentStore::Page> CommentStore::Export(Deadline deadline, const Video
   });
 }
 
-StatusOr<std::vector<Resolved>> CommentStore::ListConflicts(Deadline deadline, const VideoKey& key,
+StatusOr<std::vector<Resolved>> VerdictStore::ListConflicts(Deadline deadline, const VideoKey& key,
                                                             const std::string& after, int count) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Resolved>> {
     WINNOW_RETURN_IF_ERROR(FindVideo(session, key).status());

@@ -87,7 +87,7 @@ StatusOr<int64_t> Asker::Reserve(const Task& task, int64_t micros, Asked& asked)
   for (;;) {
     {
       const std::lock_guard lock(reserve_mutex_);
-      WINNOW_ASSIGN_OR_RETURN(const int64_t reservation, task.reserve(micros));
+      WINNOW_ASSIGN_OR_RETURN(const int64_t reservation, task.sink.Reserve(micros));
       if (reservation == 0 && holders_ == 0) return 0;
       if (reservation != 0) {
         ++holders_;
@@ -98,11 +98,11 @@ StatusOr<int64_t> Asker::Reserve(const Task& task, int64_t micros, Asked& asked)
         return reservation;
       }
     }
-    if (task.stop()) {
+    if (task.sink.IsStopped()) {
       asked.stopped = true;
       return 0;
     }
-    world_.wait(world_.now() + kBesideHolders, task.stop);
+    world_.wait(world_.now() + kBesideHolders, [&task] { return task.sink.IsStopped(); });
   }
 }
 
@@ -118,7 +118,7 @@ StatusOr<Asker::Reply> Asker::CallOnce(const Task& task, std::span<const Label> 
     reply.answer.failure = Failure::kBudget;
     return reply;
   }
-  const WireReply wire = world_.post(body, task.stop);
+  const WireReply wire = world_.post(body, [&task] { return task.sink.IsStopped(); });
   reply.answer = ReadReply(wire, labels, lineup.texts.size());
   if (wire.retry_after) reply.retry_after = *wire.retry_after;
   Failure& failure = reply.answer.failure;
@@ -146,7 +146,7 @@ void Asker::Failed(const Reply& reply, bool probe) {
 
 Status Asker::Settle(const Task& task, Asked& asked) {
   if (asked.calls == 0) return OkStatus();
-  const Status status = task.deliver({{}, asked.calls, asked.cost_micros, asked.reservation});
+  const Status status = task.sink.Deliver({{}, asked.calls, asked.cost_micros, asked.reservation});
   asked.calls = 0;
   asked.cost_micros = 0;
   asked.reservation = 0;
@@ -156,7 +156,7 @@ Status Asker::Settle(const Task& task, Asked& asked) {
 
 bool Asker::AwaitTurn(const Task& task, Asked& asked, bool& probe) {
   for (;;) {
-    if (task.stop()) {
+    if (task.sink.IsStopped()) {
       asked.stopped = true;
       return false;
     }
@@ -167,7 +167,7 @@ bool Asker::AwaitTurn(const Task& task, Asked& asked, bool& probe) {
     const Gate::Turn turn = gate_.Ask(world_.now());
     probe = turn.pass == Gate::Pass::kProbe;
     if (turn.pass != Gate::Pass::kWait) return true;
-    world_.wait(turn.until, task.stop);
+    world_.wait(turn.until, [&task] { return task.sink.IsStopped(); });
   }
 }
 

@@ -86,7 +86,7 @@ class LlmClassifier::Round {
     work();
   }
 
-  std::vector<Pending> TakeResidue() { return std::exchange(residue_, {}); }
+  std::vector<Pending> TakePending() { return std::exchange(pending_, {}); }
   bool halted() const {
     const std::lock_guard lock(mutex_);
     return stopped_ || pause_ != Failure::kNone || !status_.ok();
@@ -141,7 +141,7 @@ class LlmClassifier::Round {
     const std::lock_guard lock(mutex_);
     for (Pending& item : again) {
       item.limit = std::max<size_t>(1, batch.size() / 2);
-      residue_.push_back(item);
+      pending_.push_back(item);
     }
     return OkStatus();
   }
@@ -188,7 +188,7 @@ class LlmClassifier::Round {
 
   Status Deliver(const Delivery& delivery) {
     if (delivery.outcomes.empty() && delivery.calls == 0) return OkStatus();
-    return task_.deliver(delivery);
+    return task_.sink.Deliver(delivery);
   }
 
   LlmClassifier& port_;
@@ -196,7 +196,7 @@ class LlmClassifier::Round {
   const Groups& groups_;
   const std::vector<Label> labels_;
   mutable std::mutex mutex_;
-  std::vector<Pending> residue_;
+  std::vector<Pending> pending_;
   Failure pause_ = Failure::kNone;
   bool stopped_ = false;
   Status status_;
@@ -229,7 +229,7 @@ std::string LlmClassifier::CacheName(const Decider& decider) const {
 StatusOr<Failure> LlmClassifier::Judge(const Task& task) {
   std::vector<bool> decided(task.comments.size(), false);
   const Delivery ruled = DecideByRule(task, decided);
-  if (!ruled.outcomes.empty()) WINNOW_RETURN_IF_ERROR(task.deliver(ruled));
+  if (!ruled.outcomes.empty()) WINNOW_RETURN_IF_ERROR(task.sink.Deliver(ruled));
   const Groups groups = GroupByText(task, decided);
   std::vector<Pending> pending;
   for (const size_t index : groups.firsts) {
@@ -237,9 +237,9 @@ StatusOr<Failure> LlmClassifier::Judge(const Task& task) {
     pending.push_back({index, IsInjectionSuspect(text) ? 1 : options_.items, EstimateTokens(text)});
   }
   Round round(*this, task, groups);
-  while (!pending.empty() && !round.halted() && !task.stop()) {
+  while (!pending.empty() && !round.halted() && !task.sink.IsStopped()) {
     round.Run(Pack(std::move(pending), options_.prompt_tokens));
-    pending = round.TakeResidue();
+    pending = round.TakePending();
   }
   return round.Result();
 }

@@ -1,7 +1,10 @@
-#include "services/classification/comments/comment_sql.h"
-#include "services/classification/comments/comment_store.h"
+#include "services/classification/people/appeal_store.h"
 
-// Appeals: people ask to look at a verdict again, others answer.
+#include "services/classification/audit/audit_sql.h"
+#include "services/classification/comments/comment_sql.h"
+#include "services/classification/comments/request_sql.h"
+#include "services/classification/people/override_store.h"
+
 namespace winnow::classification {
 namespace {
 
@@ -53,16 +56,16 @@ StatusOr<Appeal> Read(pg::Session& session, const NumberKey& key) {
 }
 
 // Granting is an override, which the audit tells as what it is.
-Status Answer(pg::Session& session, const Appeal& appeal,
-              const CommentStore::Resolution& resolution, Time now) {
+Status Answer(pg::Session& session, const Appeal& appeal, const AppealStore::Resolution& resolution,
+              Time now) {
   if (resolution.state == AppealState::kGranted) {
     OverrideRequest request;
     request.video = appeal.video;
     request.comment_ids = {appeal.comment_id};
     request.status = resolution.status;
     request.reason = resolution.status == CommentStatus::kFiltered ? "moderator" : "";
-    request.actor = resolution.speaker.actor;
-    request.note = resolution.speaker.note;
+    request.actor = resolution.author.actor;
+    request.note = resolution.author.note;
     request.action = "appeal_granted";
     request.appeal = appeal.id;
     return RunOverride(session, request, now).status();
@@ -71,18 +74,19 @@ Status Answer(pg::Session& session, const Appeal& appeal,
            {.video_id = appeal.video.video_id,
             .comment_id = appeal.comment_id,
             .appeal = appeal.id,
-            .actor = resolution.speaker.actor,
+            .actor = resolution.author.actor,
             .action = "appeal_rejected",
-            .note = resolution.speaker.note},
+            .note = resolution.author.note},
            now);
   return OkStatus();
 }
 
 }  // namespace
 
-StatusOr<Appeal> CommentStore::CreateAppeal(Deadline deadline, const NewAppeal& made) {
+StatusOr<Appeal> AppealStore::CreateAppeal(Deadline deadline, const NewAppeal& made) {
   const std::string ids[] = {made.comment_id};
-  WINNOW_ASSIGN_OR_RETURN(const auto current, GetClassifications(deadline, made.video, ids));
+  WINNOW_ASSIGN_OR_RETURN(const auto current,
+                          verdicts_.GetClassifications(deadline, made.video, ids));
   if (!current[0]) return NotFound("comment", made.comment_id);
   if (current[0]->number < 0) {
     return FailedPrecondition("the alias " + made.comment_id +
@@ -96,29 +100,29 @@ StatusOr<Appeal> CommentStore::CreateAppeal(Deadline deadline, const NewAppeal& 
     if (done) return Read(session, {ns, (*done)[0]});
     const auto id = session
                         .Execute(kAppeal, video.number, ns, current[0]->number,
-                                 static_cast<int>(current[0]->status), made.speaker.actor,
-                                 made.speaker.note, now)[0][0]
+                                 static_cast<int>(current[0]->status), made.author.actor,
+                                 made.author.note, now)[0][0]
                         .as<int64_t>();
     AddAudit(session, ns,
              {.video_id = made.video.video_id,
               .comment_id = current[0]->comment_id,
               .appeal = id,
-              .actor = made.speaker.actor,
+              .actor = made.author.actor,
               .action = "appeal",
               .before = NameOf(current[0]->status),
-              .note = made.speaker.note},
+              .note = made.author.note},
              now);
     WINNOW_RETURN_IF_ERROR(Remember(session, made.request, video.number, {id}, now));
     return Read(session, {ns, id});
   });
 }
 
-StatusOr<Appeal> CommentStore::GetAppeal(Deadline deadline, const NumberKey& key) {
+StatusOr<Appeal> AppealStore::GetAppeal(Deadline deadline, const NumberKey& key) {
   return reads_.Statements(deadline, [&](pg::Session& session) { return Read(session, key); });
 }
 
-StatusOr<std::vector<Appeal>> CommentStore::ListAppeals(Deadline deadline,
-                                                        const AppealQuery& query) {
+StatusOr<std::vector<Appeal>> AppealStore::ListAppeals(Deadline deadline,
+                                                       const AppealQuery& query) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Appeal>> {
     const int state = static_cast<int>(query.state);
     pqxx::result rows;
@@ -136,7 +140,7 @@ StatusOr<std::vector<Appeal>> CommentStore::ListAppeals(Deadline deadline,
   });
 }
 
-StatusOr<Appeal> CommentStore::ResolveAppeal(Deadline deadline, const Resolution& resolution) {
+StatusOr<Appeal> AppealStore::ResolveAppeal(Deadline deadline, const Resolution& resolution) {
   const Time now = clock_.Now();
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Appeal> {
     WINNOW_ASSIGN_OR_RETURN(const Appeal appeal, Read(session, resolution.appeal));
@@ -144,7 +148,7 @@ StatusOr<Appeal> CommentStore::ResolveAppeal(Deadline deadline, const Resolution
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, resolution.request));
     if (done) return Read(session, resolution.appeal);
     const auto closed = session.Execute(kCloseAppeal, appeal.id, static_cast<int>(resolution.state),
-                                        resolution.speaker.actor, resolution.speaker.note, now);
+                                        resolution.author.actor, resolution.author.note, now);
     if (closed.affected_rows() == 0) {
       return FailedPrecondition("the appeal is resolved already");
     }

@@ -1,7 +1,11 @@
-#include "services/classification/comments/comment_sql.h"
-#include "services/classification/comments/comment_store.h"
+#include "services/classification/people/override_store.h"
 
-// What people say a comment is, in every run, and how they take it back.
+#include <map>
+
+#include "services/classification/audit/audit_sql.h"
+#include "services/classification/comments/comment_sql.h"
+#include "services/classification/comments/request_sql.h"
+
 namespace winnow::classification {
 namespace {
 
@@ -165,7 +169,7 @@ std::map<int64_t, CommentStatus> TakeBack(pg::Session& session, const VideoRow& 
 
 StatusOr<int64_t> FindOne(pg::Session& session, const VideoRow& video, const std::string& id) {
   const std::string ids[] = {id};
-  const FoundComment found = Find(session, video.number, ids)[0];
+  const FoundComment found = FindComments(session, video.number, ids)[0];
   if (found.ambiguous) {
     return FailedPrecondition("the alias " + id + " is of several comments: use the full id");
   }
@@ -180,7 +184,7 @@ StatusOr<OverrideResult> RunOverride(pg::Session& session, const OverrideRequest
   WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, request.video, Lock::kUpdate));
   WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, request.request));
   if (done) return OverrideResult{(*done)[0], (*done)[1], (*done)[2]};
-  const std::vector<FoundComment> found = Find(session, video.number, request.comment_ids);
+  const std::vector<FoundComment> found = FindComments(session, video.number, request.comment_ids);
   std::vector<int64_t> comments;
   std::map<int64_t, std::string> names;
   for (size_t i = 0; i < found.size(); ++i) {
@@ -216,13 +220,14 @@ StatusOr<OverrideResult> RunOverride(pg::Session& session, const OverrideRequest
   return result;
 }
 
-StatusOr<OverrideResult> CommentStore::Override(Deadline deadline, const OverrideRequest& request) {
+StatusOr<OverrideResult> OverrideStore::Override(Deadline deadline,
+                                                 const OverrideRequest& request) {
   const Time now = clock_.Now();
   return writes_.Transaction(
       deadline, [&](pg::Session& session) { return RunOverride(session, request, now); });
 }
 
-StatusOr<UndoResult> CommentStore::UndoOverrides(Deadline deadline, const UndoRequest& request) {
+StatusOr<UndoResult> OverrideStore::UndoOverrides(Deadline deadline, const UndoRequest& request) {
   const Time now = clock_.Now();
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<UndoResult> {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, request.video, Lock::kUpdate));

@@ -32,12 +32,4 @@ StatusOr<std::shared_ptr<const Decider>> CachedPolicyStore::Get(Deadline deadlin
   return kept_[made] = std::move(decider);
 }
 
-CommentStore::MaxFailedShare CachedPolicyStore::MaxFailedShare(Deadline deadline) {
-  return [this, deadline](const Run& run) -> StatusOr<double> {
-    WINNOW_ASSIGN_OR_RETURN(const auto decider,
-                            Get(deadline, run.video.ns, run.policy, run.policy_version));
-    return decider->policy().max_failed_share;
-  };
-}
-
 }  // namespace winnow::classification

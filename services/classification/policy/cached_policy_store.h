@@ -5,26 +5,24 @@
 #include <mutex>
 #include <string>
 
-#include "services/classification/comments/comment_store.h"
 #include "services/classification/policy/policy.h"
+#include "services/classification/policy/policy_store.h"
 
 namespace winnow::classification {
 
 // Policies ready to decide. A version never changes, so those that were read are kept (a few).
 class CachedPolicyStore {
  public:
-  explicit CachedPolicyStore(CommentStore& store) : store_(store) {}
+  explicit CachedPolicyStore(PolicyStore& store) : store_(store) {}
 
   // Version 0 is the newest; "default" has version 1 where nobody wrote one. NOT_FOUND.
   StatusOr<std::shared_ptr<const Decider>> Get(Deadline deadline, const std::string& ns,
                                                const std::string& name, int64_t version);
-  // What a run's policy allows of failures.
-  CommentStore::MaxFailedShare MaxFailedShare(Deadline deadline);
 
  private:
   static constexpr size_t kKept = 64;
 
-  CommentStore& store_;
+  PolicyStore& store_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Decider>> kept_;
 };

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,15 +20,24 @@ struct Delivery {
   int64_t reservation = 0;  // that this delivery settles; 0: none
 };
 
-// Comments to judge, and who is told. The functions may be called from several threads.
+// Takes the outcomes of a task. Thread-safe.
+class TaskSink {
+ public:
+  virtual ~TaskSink() = default;
+  // An error ends the task.
+  virtual Status Deliver(const Delivery& delivery) = 0;
+  // Reserves the cost of a call before it is made. Returns the reservation, or 0 if it exceeds the
+  // run's budget.
+  virtual StatusOr<int64_t> Reserve(int64_t micros) = 0;
+  // Whether the task's remaining outcomes are no longer needed.
+  virtual bool IsStopped() const = 0;
+};
+
+// Comments to judge.
 struct Task {
   const Decider& decider;
   std::span<const Comment> comments;
-  // An error ends the task: what it would do further is not wanted any more.
-  std::function<Status(const Delivery&)> deliver;
-  // Sets cost aside before it is caused: a reservation, or 0: the run's budget does not hold it.
-  std::function<StatusOr<int64_t>(int64_t micros)> reserve;
-  std::function<bool()> stop;
+  TaskSink& sink;
 };
 
 // Judges comments. Two implementations: the embedded model, and a remote one.
@@ -42,7 +50,7 @@ class Classifier {
   // kept for the next run; empty: they are not.
   virtual std::string CacheName(const Decider&) const { return ""; }
   // Delivers an outcome for each comment, unless the task is stopped or the run must pause: then
-  // the answer says why. The error of `deliver` or `reserve` is answered.
+  // the answer says why. Errors of the sink are returned.
   virtual StatusOr<Failure> Judge(const Task& task) = 0;
 };
 
@@ -56,7 +64,7 @@ class EmbeddedClassifier final : public Classifier {
     for (size_t i = 0; i < task.comments.size(); ++i) {
       delivery.outcomes.emplace_back(i, task.decider.Decide(task.comments[i].text).outcome);
     }
-    WINNOW_RETURN_IF_ERROR(task.deliver(delivery));
+    WINNOW_RETURN_IF_ERROR(task.sink.Deliver(delivery));
     return Failure::kNone;
   }
 };

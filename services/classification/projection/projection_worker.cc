@@ -90,9 +90,11 @@ redis::PublishedKey PublishedVerdicts(const ProjectionKeys& keys, std::chrono::m
   return {keys.verdicts, "hash", ttl, keys.counts, "revision"};
 }
 
-ProjectionWorker::ProjectionWorker(CommentStore& store, redis::Client& redis, const Clock& clock,
+ProjectionWorker::ProjectionWorker(ProjectionStore& store, VerdictStore& verdicts,
+                                   redis::Client& redis, const Clock& clock,
                                    ProjectionOptions options, Metrics& metrics)
     : store_(store),
+      verdicts_(verdicts),
       redis_(redis),
       clock_(clock),
       options_(options),
@@ -110,39 +112,15 @@ ProjectionWorker::ProjectionWorker(CommentStore& store, redis::Client& redis, co
       foreign_("classification", "videos", kRemedy, metrics) {}
 
 void ProjectionWorker::Start() {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void ProjectionWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void ProjectionWorker::Wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
-  changed_.notify_all();
-}
-
-void ProjectionWorker::Loop() {
-  bool told = false;
-  for (;;) {
+  thread_.Start([this] {
     const Status done = Look();
-    if (!done.ok() && !told) {
-      log::Warn("classification: Redis is behind", {{"error", done.ToString()}});
+    if (!done.ok() && !failed_before_) {
+      log::Warn("classification: the projection in Redis is outdated",
+                {{"error", done.ToString()}});
     }
-    told = !done.ok();
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, options_.poll, [this] { return stopping_ || woken_; });
-    woken_ = false;
-    if (stopping_) return;
-  }
+    failed_before_ = !done.ok();
+    return options_.poll;
+  });
 }
 
 Status ProjectionWorker::Look() {
@@ -168,7 +146,7 @@ Status ProjectionWorker::ProjectAll() {
   WINNOW_RETURN_IF_ERROR(CheckMarker());
   for (;;) {
     WINNOW_ASSIGN_OR_RETURN(const auto videos, store_.UnprojectedVideos(Soon(), kVideos));
-    for (const CommentStore::Unprojected& video : videos) {
+    for (const ProjectionStore::Unprojected& video : videos) {
       const Status projected = Project(video);
       (projected.ok() ? projected_ : failed_).Increment();
       // Deleted meanwhile: its row is gone, and its keys were taken away.
@@ -179,13 +157,14 @@ Status ProjectionWorker::ProjectAll() {
   }
 }
 
-Status ProjectionWorker::Stage(const CommentStore::Unprojected& video, const ProjectionKeys& keys,
-                               StatusCounts& counts, std::string& metadata) {
+Status ProjectionWorker::Stage(const ProjectionStore::Unprojected& video,
+                               const ProjectionKeys& keys, StatusCounts& counts,
+                               std::string& metadata) {
   std::string after;
   int64_t run = 0;
   for (bool done = false; !done;) {
-    WINNOW_ASSIGN_OR_RETURN(const CommentStore::Page page,
-                            store_.Export(Soon(), video.key, run, after, kChunk));
+    WINNOW_ASSIGN_OR_RETURN(const VerdictStore::Page page,
+                            verdicts_.Export(Soon(), video.key, run, after, kChunk));
     run = page.run;
     done = page.items.size() < static_cast<size_t>(kChunk);
     redis::Command hash = {"HSET", keys.next};
@@ -210,7 +189,7 @@ Status ProjectionWorker::Stage(const CommentStore::Unprojected& video, const Pro
   return OkStatus();
 }
 
-StatusOr<bool> ProjectionWorker::MayWrite(const CommentStore::Unprojected& video,
+StatusOr<bool> ProjectionWorker::MayWrite(const ProjectionStore::Unprojected& video,
                                           const ProjectionKeys& keys) {
   const redis::PublishedKey key = PublishedVerdicts(keys);
   WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> foreign,
@@ -226,7 +205,7 @@ StatusOr<bool> ProjectionWorker::MayWrite(const CommentStore::Unprojected& video
   return false;
 }
 
-Status ProjectionWorker::Project(const CommentStore::Unprojected& video) {
+Status ProjectionWorker::Project(const ProjectionStore::Unprojected& video) {
   const ProjectionKeys keys(video.key, NewUuidV7(clock_.Now()));
   WINNOW_ASSIGN_OR_RETURN(const bool may_write, MayWrite(video, keys));
   if (may_write) WINNOW_RETURN_IF_ERROR(WriteStaged(video, keys));
@@ -235,7 +214,7 @@ Status ProjectionWorker::Project(const CommentStore::Unprojected& video) {
   return store_.SetProjected(Soon(), video);
 }
 
-Status ProjectionWorker::WriteStaged(const CommentStore::Unprojected& video,
+Status ProjectionWorker::WriteStaged(const ProjectionStore::Unprojected& video,
                                      const ProjectionKeys& keys) {
   StatusCounts counts{};
   std::string model;
@@ -264,11 +243,14 @@ Status ProjectionWorker::WriteStaged(const CommentStore::Unprojected& video,
   return OkStatus();
 }
 
-Status ProjectionWorker::Remove(const VideoKey& video) {
+void ProjectionWorker::Remove(const VideoKey& video) {
   const ProjectionKeys keys(video, "");
   const redis::ScriptCall remove =
       redis::CallOn(PublishedVerdicts(keys), {keys.filtered, keys.counts});
-  return redis::EvalOn(redis_, Soon(), RemoveVideo(), remove).status();
+  const Status removed = redis::EvalOn(redis_, Soon(), RemoveVideo(), remove).status();
+  if (removed.ok()) return;
+  log::Warn("classification: a deleted video stays in Redis until it expires",
+            {{"error", removed.ToString()}});
 }
 
 StatusOr<std::string> ProjectionWorker::Read(Deadline deadline, const std::string& key) {

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
 
-#include "services/classification/comments/comment_store.h"
 #include "services/classification/comments/records.h"
+#include "services/classification/comments/verdict_store.h"
+#include "services/classification/projection/projection_store.h"
 #include "services/platform/process/metrics.h"
+#include "services/platform/process/periodic_thread.h"
 #include "services/platform/redis/client.h"
 #include "services/platform/redis/foreign_keys.h"
 #include "services/platform/redis/ownership.h"
@@ -53,42 +52,42 @@ inline constexpr int kMaxAuditSlice = 2'000;
 // state after a newer one. A Hash of another program stays as it is (redis/ownership.h).
 class ProjectionWorker {
  public:
-  ProjectionWorker(CommentStore& store, redis::Client& redis, const Clock& clock,
-                   ProjectionOptions options, Metrics& metrics);
+  ProjectionWorker(ProjectionStore& store, VerdictStore& verdicts, redis::Client& redis,
+                   const Clock& clock, ProjectionOptions options, Metrics& metrics);
   ~ProjectionWorker() { Stop(); }
 
   void Start();
-  void Stop();
-  void Wake();
+  void Stop() { thread_.Stop(); }
+  void Wake() { thread_.Wake(); }
   // One round: what waits is written. For tests too.
   Status ProjectAll();
   // One slice of the audit, as each poll does. For tests too.
   Status Audit();
-  // Takes a deleted video away. While Redis is away its keys end by their time to live.
-  Status Remove(const VideoKey& video);
+  // Removes the keys of a deleted video. If Redis is unavailable, logs a warning: they expire.
+  void Remove(const VideoKey& video);
   // A Redis string, for ImportComments. NOT_FOUND.
   StatusOr<std::string> Read(Deadline deadline, const std::string& key);
   // A health probe: an error while keys of other programs stop a video's projection.
   Status CheckKeys() const { return foreign_.Check(); }
 
  private:
-  void Loop();
   Status Look();
   Status CheckMarker();
   Status AdoptKeys();
-  Status Project(const CommentStore::Unprojected& video);
+  Status Project(const ProjectionStore::Unprojected& video);
   // Whether the video's Hash may be written; notes a key of another program.
-  StatusOr<bool> MayWrite(const CommentStore::Unprojected& video, const ProjectionKeys& keys);
-  Status WriteStaged(const CommentStore::Unprojected& video, const ProjectionKeys& keys);
+  StatusOr<bool> MayWrite(const ProjectionStore::Unprojected& video, const ProjectionKeys& keys);
+  Status WriteStaged(const ProjectionStore::Unprojected& video, const ProjectionKeys& keys);
   // The videos of which Redis holds something other than what was written.
-  StatusOr<std::vector<CommentStore::Unprojected>> FindLost(
-      std::span<const CommentStore::Unprojected> videos);
+  StatusOr<std::vector<ProjectionStore::Unprojected>> FindLost(
+      std::span<const ProjectionStore::Unprojected> videos);
   void BeginAudit();
   void EndAudit();
-  Status Stage(const CommentStore::Unprojected& video, const ProjectionKeys& keys,
+  Status Stage(const ProjectionStore::Unprojected& video, const ProjectionKeys& keys,
                StatusCounts& counts, std::string& metadata);
 
-  CommentStore& store_;
+  ProjectionStore& store_;
+  VerdictStore& verdicts_;
   redis::Client& redis_;
   const Clock& clock_;
   const ProjectionOptions options_;
@@ -101,17 +100,14 @@ class ProjectionWorker {
   redis::ForeignKeys foreign_;
   // Of the thread alone:
   bool adopted_ = false;
+  bool failed_before_ = false;  // logged once
   std::chrono::steady_clock::time_point next_audit_;
   std::optional<std::chrono::steady_clock::time_point> audit_begun_;  // none: no round is on
   int64_t audit_after_ = 0;           // number of the last video that was looked at
   int64_t audit_count_ = 0;           // videos of this round so far
   int audit_slice_ = kMaxAuditSlice;  // sized by the round before
   std::set<std::string> audit_foreign_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  bool woken_ = false;
-  std::thread thread_;
+  PeriodicThread thread_;
 };
 
 }  // namespace winnow::classification

@@ -64,7 +64,7 @@ Status ProjectionWorker::Audit() {
   WINNOW_ASSIGN_OR_RETURN(const auto videos,
                           store_.ProjectedVideos(Soon(), audit_after_, audit_slice_, false));
   WINNOW_ASSIGN_OR_RETURN(const auto lost, FindLost(videos));
-  for (const CommentStore::Unprojected& video : lost) {
+  for (const ProjectionStore::Unprojected& video : lost) {
     const Status projected = Project(video);
     if (projected.code() == StatusCode::kNotFound) continue;  // deleted meanwhile
     WINNOW_RETURN_IF_ERROR(projected);
@@ -78,16 +78,16 @@ Status ProjectionWorker::Audit() {
   return OkStatus();
 }
 
-StatusOr<std::vector<CommentStore::Unprojected>> ProjectionWorker::FindLost(
-    std::span<const CommentStore::Unprojected> videos) {
+StatusOr<std::vector<ProjectionStore::Unprojected>> ProjectionWorker::FindLost(
+    std::span<const ProjectionStore::Unprojected> videos) {
   std::vector<redis::Command> asks;
-  for (const CommentStore::Unprojected& video : videos) {
+  for (const ProjectionStore::Unprojected& video : videos) {
     const ProjectionKeys keys(video.key, "");
     asks.push_back({"HMGET", keys.counts, "revision", "normal", "filtered", "content_suggestion"});
     asks.push_back({"HLEN", keys.verdicts});
     asks.push_back({"ZCARD", keys.filtered});
   }
-  std::vector<CommentStore::Unprojected> lost;
+  std::vector<ProjectionStore::Unprojected> lost;
   if (asks.empty()) return lost;
   WINNOW_ASSIGN_OR_RETURN(const auto replies, redis_.Pipeline(Soon(), asks));
   const Time latest = clock_.Now() + kExpiring;
@@ -108,7 +108,7 @@ Status ProjectionWorker::AdoptKeys() {
                             store_.ProjectedVideos(Soon(), after, kAdoptPage, true));
     is_last = videos.size() < static_cast<size_t>(kAdoptPage);
     std::vector<redis::PublishedKey> keys;
-    for (const CommentStore::Unprojected& video : videos) {
+    for (const ProjectionStore::Unprojected& video : videos) {
       after = video.number;
       keys.push_back(PublishedVerdicts(ProjectionKeys(video.key, "")));
     }

@@ -1,7 +1,7 @@
-#include "services/classification/comments/comment_sql.h"
-#include "services/classification/comments/comment_store.h"
+#include "services/classification/runs/run_store.h"
 
-// Runs: their life, the lease of whoever works on one, and the pointer to the active one.
+#include "services/classification/comments/request_sql.h"
+
 namespace winnow::classification {
 namespace {
 
@@ -47,10 +47,6 @@ constexpr pg::Statement kList{
     "SELECT " WINNOW_RUN_COLUMNS
     " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
     "WHERE r.video = $1 AND r.classifier <> '' AND r.id < $2 ORDER BY r.id DESC LIMIT $3"};
-constexpr pg::Statement kSetState{
-    "classification.set_run_state",
-    "UPDATE classification.runs SET state = $2::smallint, pause_reason = $3, lease_until = NULL, "
-    "end_time = CASE WHEN $2::smallint = 5 THEN $4::timestamptz ELSE end_time END WHERE id = $1"};
 constexpr pg::Statement kSetBudget{
     "classification.set_run_budget",
     "UPDATE classification.runs SET budget_micros = $2 WHERE id = $1"};
@@ -70,32 +66,10 @@ constexpr pg::Statement kDropActivation{
     "classification.drop_activation",
     "UPDATE classification.runs SET activate = FALSE WHERE id = $1"};
 
-constexpr pg::Statement kLease{
-    "classification.lease_run",
-    "UPDATE classification.runs SET state = 2, lease_owner = $1, lease_epoch = lease_epoch + 1, "
-    "lease_until = clock_timestamp() + interval '30 seconds' WHERE id = (SELECT id "
-    "FROM classification.runs WHERE state IN (1, 2) AND classifier = ANY($2::text[]) "
-    "AND (lease_until IS NULL OR lease_until < clock_timestamp()) "
-    "ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id"};
-constexpr pg::Statement kExtend{
-    "classification.extend_lease",
-    "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds' "
-    "WHERE id = $1"};
-constexpr pg::Statement kRelease{
-    "classification.release_lease",
-    "UPDATE classification.runs SET lease_until = NULL WHERE id = $1 AND lease_epoch = $2"};
-constexpr pg::Statement kResidue{
-    "classification.residue",
-    "SELECT c.number, c.id, c.body, c.content_hash FROM classification.comments c "
-    "LEFT JOIN LATERAL (SELECT status, failure FROM classification.verdicts "
-    "  WHERE run = $2 AND comment = c.number LIMIT 1) v ON TRUE "
-    "WHERE c.video = $1 AND c.number > $3 AND c.number <= $4 "
-    "AND v.status IS NULL AND coalesce(v.failure, 0) = 0 ORDER BY c.number LIMIT $5"};
-
-constexpr pg::Statement kExtendOnly{
-    "classification.extend_lease_only",
-    "UPDATE classification.runs SET lease_until = clock_timestamp() + interval '30 seconds' "
-    "WHERE id = $1 AND lease_epoch = $2 AND state = 2"};
+constexpr pg::Statement kVideoOfRun{"classification.video_of_run",
+                                    "SELECT w.number, w.video_id FROM classification.runs r "
+                                    "JOIN classification.videos w ON w.number = r.video "
+                                    "WHERE r.id = $1 AND w.namespace = $2 AND r.classifier <> ''"};
 
 // A run that an earlier call made. NOT_FOUND when it is gone by now.
 StatusOr<Run> ReadMadeRun(pg::Session& session, int64_t run) {
@@ -107,11 +81,6 @@ bool HasEnded(RunState state) {
   return state == RunState::kComplete || state == RunState::kCancelled;
 }
 
-Status CheckLease(const LockedRun& run, const Lease& lease) {
-  if (run.epoch == lease.epoch && run.run.state == RunState::kRunning) return OkStatus();
-  return FailedPrecondition("this worker no longer owns the run: another one took it over");
-}
-
 // What swap_run answers, by its numbers.
 enum class Swap { kDone, kNoRun, kOther, kNoneBefore, kActive, kRunning, kUncovered, kFailures };
 struct Swapped {
@@ -120,9 +89,9 @@ struct Swapped {
 };
 
 Swapped SwapRun(pg::Session& session, const NumberKey& key, bool back, double max_failed_share,
-                const Actor& speaker, Time now) {
-  const pqxx::row row = session.Execute(kSwap, key.ns, key.id, back, max_failed_share,
-                                        speaker.actor, speaker.note, now)[0];
+                const Actor& actor, Time now) {
+  const pqxx::row row = session.Execute(kSwap, key.ns, key.id, back, max_failed_share, actor.actor,
+                                        actor.note, now)[0];
   const auto outcome = static_cast<Swap>(row[kRunColumns].as<int>());
   if (outcome == Swap::kNoRun) return {};
   return {outcome, ToRun(row)};
@@ -155,7 +124,7 @@ StatusOr<Run> ToResult(Swapped swapped, const NumberKey& key) {
 
 }  // namespace
 
-StatusOr<Run> CommentStore::StartRun(Deadline deadline, const NewRun& run) {
+StatusOr<Run> RunStore::StartRun(Deadline deadline, const NewRun& run) {
   const Time now = clock_.Now();
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, run.video, Lock::kUpdate));
@@ -177,8 +146,7 @@ StatusOr<Run> CommentStore::StartRun(Deadline deadline, const NewRun& run) {
   });
 }
 
-StatusOr<Run> CommentStore::ResumeRun(Deadline deadline, const NumberKey& key,
-                                      int64_t budget_micros) {
+StatusOr<Run> RunStore::ResumeRun(Deadline deadline, const NumberKey& key, int64_t budget_micros) {
   const Time now = clock_.Now();
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kUpdate));
@@ -191,13 +159,13 @@ StatusOr<Run> CommentStore::ResumeRun(Deadline deadline, const NumberKey& key,
     }
     if (budget_micros >= 0) session.Execute(kSetBudget, key.id, budget_micros);
     if (locked.run.state == RunState::kPaused) {
-      session.Execute(kSetState, key.id, static_cast<int>(RunState::kPending), 0, now);
+      SetRunState(session, key.id, RunState::kPending, Failure::kNone, now);
     }
     return ReadRun(session, key.id);
   });
 }
 
-StatusOr<Run> CommentStore::GetRun(Deadline deadline, const NumberKey& key) {
+StatusOr<Run> RunStore::GetRun(Deadline deadline, const NumberKey& key) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     static constexpr pg::Statement kGet{
         "classification.get_run",
@@ -210,8 +178,8 @@ StatusOr<Run> CommentStore::GetRun(Deadline deadline, const NumberKey& key) {
   });
 }
 
-StatusOr<std::vector<Run>> CommentStore::ListRuns(Deadline deadline, const VideoKey& key,
-                                                  int64_t before, int count) {
+StatusOr<std::vector<Run>> RunStore::ListRuns(Deadline deadline, const VideoKey& key,
+                                              int64_t before, int count) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Run>> {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, key));
     std::vector<Run> runs;
@@ -222,7 +190,7 @@ StatusOr<std::vector<Run>> CommentStore::ListRuns(Deadline deadline, const Video
   });
 }
 
-StatusOr<Run> CommentStore::CancelRun(Deadline deadline, const NumberKey& key) {
+StatusOr<Run> RunStore::CancelRun(Deadline deadline, const NumberKey& key) {
   const Time now = clock_.Now();
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Run> {
     WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kUpdate));
@@ -230,35 +198,35 @@ StatusOr<Run> CommentStore::CancelRun(Deadline deadline, const NumberKey& key) {
       return FailedPrecondition("the run is complete: activate another one instead");
     }
     if (locked.run.state != RunState::kCancelled) {
-      session.Execute(kSetState, key.id, static_cast<int>(RunState::kCancelled), 0, now);
+      SetRunState(session, key.id, RunState::kCancelled, Failure::kNone, now);
     }
     return ReadRun(session, key.id);
   });
 }
 
-StatusOr<Run> CommentStore::ActivateRun(Deadline deadline, const NumberKey& key,
-                                        const MaxFailedShare& max_failed_share,
-                                        const Actor& speaker) {
+StatusOr<Run> RunStore::ActivateRun(Deadline deadline, const NumberKey& key, const Actor& actor) {
   const Time now = clock_.Now();
   const auto swap = [&](double share) {
     return writes_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Swapped> {
-      return SwapRun(session, key, false, share, speaker, now);
+      return SwapRun(session, key, false, share, actor, now);
     });
   };
   WINNOW_ASSIGN_OR_RETURN(Swapped swapped, swap(0));
   if (swapped.outcome == Swap::kFailures) {
-    WINNOW_ASSIGN_OR_RETURN(const double share, max_failed_share(swapped.run));
-    WINNOW_ASSIGN_OR_RETURN(swapped, swap(share));
+    const Run& run = swapped.run;
+    WINNOW_ASSIGN_OR_RETURN(const auto decider,
+                            policies_.Get(deadline, run.video.ns, run.policy, run.policy_version));
+    WINNOW_ASSIGN_OR_RETURN(swapped, swap(decider->policy().max_failed_share));
   }
   return ToResult(std::move(swapped), key);
 }
 
-StatusOr<Run> CommentStore::RollbackRun(Deadline deadline, const NumberKey& key,
-                                        const Actor& speaker, const RequestKey& request) {
+StatusOr<Run> RunStore::RollbackRun(Deadline deadline, const NumberKey& key, const Actor& actor,
+                                    const RequestKey& request) {
   const Time now = clock_.Now();
   if (request.id.empty()) {
     return writes_.Statements(deadline, [&](pg::Session& session) {
-      return ToResult(SwapRun(session, key, true, 0, speaker, now), key);
+      return ToResult(SwapRun(session, key, true, 0, actor, now), key);
     });
   }
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Run> {
@@ -266,13 +234,13 @@ StatusOr<Run> CommentStore::RollbackRun(Deadline deadline, const NumberKey& key,
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, request));
     if (done) return ReadMadeRun(session, (*done)[0]);
     WINNOW_ASSIGN_OR_RETURN(const Run run,
-                            ToResult(SwapRun(session, key, true, 0, speaker, now), key));
+                            ToResult(SwapRun(session, key, true, 0, actor, now), key));
     WINNOW_RETURN_IF_ERROR(Remember(session, request, left.video, {run.id}, now));
     return run;
   });
 }
 
-StatusOr<std::vector<Run>> CommentStore::RunsToActivate(Deadline deadline) {
+StatusOr<std::vector<Run>> RunStore::RunsToActivate(Deadline deadline) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Run>> {
     std::vector<Run> runs;
     for (const pqxx::row& row : session.Execute(kToActivate)) runs.push_back(ToRun(row));
@@ -280,88 +248,16 @@ StatusOr<std::vector<Run>> CommentStore::RunsToActivate(Deadline deadline) {
   });
 }
 
-Status CommentStore::DropActivation(Deadline deadline, int64_t run) {
+Status RunStore::DropActivation(Deadline deadline, int64_t run) {
   return writes_.Statements(deadline, [&](pg::Session& session) {
     session.Execute(kDropActivation, run);
     return OkStatus();
   });
 }
 
-StatusOr<std::optional<Lease>> CommentStore::LeaseRun(Deadline deadline, const std::string& owner,
-                                                      std::span<const std::string> classifiers) {
-  pg::Array names;
-  for (const std::string& name : classifiers) names.Add(name);
-  return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<std::optional<Lease>> {
-    const pqxx::result taken = session.Execute(kLease, owner, names);
-    if (taken.empty()) return std::optional<Lease>();
-    ChargeReservations(session, taken[0][0].as<int64_t>());
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun run, ReadLease(session, taken[0][0].as<int64_t>()));
-    return std::optional<Lease>(Lease{run.run, run.video, run.epoch, run.input_high});
-  });
-}
-
-StatusOr<std::vector<Comment>> CommentStore::ReadPending(Deadline deadline, const Lease& lease,
-                                                         int64_t after, int count) {
-  return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Comment>> {
-    std::vector<Comment> comments;
-    for (const pqxx::row& row :
-         session.Execute(kResidue, lease.video, lease.run.id, after, lease.input_high, count)) {
-      Comment comment;
-      comment.number = row[0].as<int64_t>();
-      comment.id = row[1].as<std::string>();
-      comment.text = row[2].as<std::string>();
-      comment.content_hash = static_cast<uint64_t>(row[3].as<int64_t>());
-      comments.push_back(std::move(comment));
-    }
-    return comments;
-  });
-}
-
-Status CommentStore::ExtendLease(Deadline deadline, const Lease& lease) {
-  return writes_.Statements(deadline, [&](pg::Session& session) -> Status {
-    if (session.Execute(kExtendOnly, lease.run.id, lease.epoch).affected_rows() == 1) {
-      return OkStatus();
-    }
-    return FailedPrecondition("this worker no longer owns the run: another one took it over");
-  });
-}
-
-StatusOr<Written> CommentStore::WriteOutcomes(Deadline deadline, const Lease& lease,
-                                              std::span<const CommentOutcome> outcomes,
-                                              const Settlement& settlement,
-                                              const std::string& cache_name) {
-  const Time now = clock_.Now();
-  return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Written> {
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun run, LockRun(session, lease.run.id, Lock::kShare));
-    WINNOW_RETURN_IF_ERROR(CheckLease(run, lease));
-    session.Execute(kExtend, lease.run.id);
-    Settle(session, lease.run.id, settlement);
-    if (!cache_name.empty()) PutCache(session, cache_name, outcomes, now);
-    return WriteRows(session, run, outcomes, now);
-  });
-}
-
-Status CommentStore::PauseRun(Deadline deadline, const Lease& lease, Failure reason) {
-  const Time now = clock_.Now();
-  return writes_.Transaction(deadline, [&](pg::Session& session) -> Status {
-    WINNOW_ASSIGN_OR_RETURN(const LockedRun run, LockRun(session, lease.run.id, Lock::kShare));
-    WINNOW_RETURN_IF_ERROR(CheckLease(run, lease));
-    session.Execute(kSetState, lease.run.id, static_cast<int>(RunState::kPaused),
-                    static_cast<int>(reason), now);
-    return OkStatus();
-  });
-}
-
-Status CommentStore::ReleaseRun(Deadline deadline, const Lease& lease) {
-  return writes_.Statements(deadline, [&](pg::Session& session) {
-    session.Execute(kRelease, lease.run.id, lease.epoch);
-    return OkStatus();
-  });
-}
-
-StatusOr<Written> CommentStore::IngestOutcomes(Deadline deadline, const NumberKey& key,
-                                               std::span<const CommentOutcome> outcomes,
-                                               const std::string& actor) {
+StatusOr<Written> RunStore::IngestOutcomes(Deadline deadline, const NumberKey& key,
+                                           std::span<const CommentOutcome> outcomes,
+                                           const std::string& actor) {
   const Time now = clock_.Now();
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Written> {
     WINNOW_ASSIGN_OR_RETURN(const LockedRun locked, LockRun(session, key, Lock::kShare));
@@ -372,10 +268,20 @@ StatusOr<Written> CommentStore::IngestOutcomes(Deadline deadline, const NumberKe
       return FailedPrecondition("the run was cancelled: start another");
     }
     std::vector<StatusChange> changes;
-    Written written = WriteRows(session, locked, outcomes, now, &changes);
+    Written written = WriteVerdicts(session, locked, outcomes, now, &changes);
     written.active = locked.active_run == key.id;
     if (written.active) AddChanges(session, locked.run, actor, changes, now);
     return written;
+  });
+}
+
+StatusOr<RunStore::FoundInput> RunStore::FindInput(Deadline deadline, const NumberKey& run,
+                                                   std::span<const std::string> ids) {
+  return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<FoundInput> {
+    const pqxx::result video = session.Execute(kVideoOfRun, run.id, run.ns);
+    if (video.empty()) return NotFound("run", std::to_string(run.id));
+    return FoundInput{{run.ns, video[0][1].as<std::string>()},
+                      FindComments(session, video[0][0].as<int64_t>(), ids)};
   });
 }
 

@@ -1,6 +1,6 @@
-#include "services/classification/comments/comment_store.h"
+#include "services/classification/runs/run_store.h"
 
-// What two runs of a video say differently.
+// How two runs of a video differ.
 namespace winnow::classification {
 namespace {
 
@@ -31,16 +31,15 @@ constexpr pg::Statement kAgreement{
 
 }  // namespace
 
-StatusOr<CommentStore::Agreement> CommentStore::CompareActive(Deadline deadline, int64_t run) {
+StatusOr<RunStore::Agreement> RunStore::CompareActive(Deadline deadline, int64_t run) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Agreement> {
     const pqxx::row row = session.Execute(kAgreement, run)[0];
     return Agreement{row[0].as<int64_t>(), row[1].as<int64_t>()};
   });
 }
 
-StatusOr<Comparison> CommentStore::CompareRuns(Deadline deadline, const NumberKey& key,
-                                               int64_t base, const std::string& after, int count,
-                                               bool with_matrix) {
+StatusOr<Comparison> RunStore::CompareRuns(Deadline deadline, const NumberKey& key, int64_t base,
+                                           const std::string& after, int count, bool with_matrix) {
   const int64_t run = key.id;
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Comparison> {
     static constexpr pg::Statement kVideo{

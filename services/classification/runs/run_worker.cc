@@ -26,9 +26,8 @@ struct RunWorker::Working {
   std::atomic<bool> done = false;
 };
 
-RunWorker::RunWorker(CommentStore& store, CachedPolicyStore& policies, VerdictMetrics& metrics,
-                     Options options)
-    : store_(store), policies_(policies), metrics_(metrics), options_(std::move(options)) {
+RunWorker::RunWorker(const Parts& parts, Options options)
+    : parts_(parts), options_(std::move(options)) {
   for (const auto& [name, classifier] : options_.classifiers) {
     lanes_.push_back(
         std::make_unique<ClassifierLane>(ClassifierLane{{name}, classifier, std::nullopt, false}));
@@ -45,12 +44,7 @@ void RunWorker::Start() {
 }
 
 void RunWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  stop_.request_stop();
   threads_.clear();
 }
 
@@ -62,16 +56,11 @@ void RunWorker::Wake() {
   changed_.notify_all();
 }
 
-bool RunWorker::stopping() const {
-  const std::lock_guard lock(mutex_);
-  return stopping_;
-}
-
 bool RunWorker::WaitFor(std::chrono::milliseconds time, uint64_t& wakes) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [&] { return stopping_ || wakes_ != wakes; });
+  changed_.wait_for(lock, stop_.get_token(), time, [&] { return wakes_ != wakes; });
   wakes = wakes_;
-  return !stopping_;
+  return !stopping();
 }
 
 void RunWorker::LaneLoop(ClassifierLane& lane) {
@@ -90,14 +79,15 @@ void RunWorker::ActivateLoop() {
 }
 
 bool RunWorker::WorkOnce(ClassifierLane& lane) {
-  const auto lease = store_.LeaseRun(In(kStepTime), options_.name, lane.name);
+  const auto lease = parts_.leases.LeaseRun(In(kStepTime), options_.name, lane.name);
   if (!lease.ok()) {
     log::Warn("classification: no run can be leased", {{"error", lease.status().ToString()}});
     return false;
   }
   if (!*lease) return false;
   const Run& run = (*lease)->run;
-  const auto decider = policies_.Get(In(kStepTime), run.video.ns, run.policy, run.policy_version);
+  const auto decider =
+      parts_.policies.Get(In(kStepTime), run.video.ns, run.policy, run.policy_version);
   Status status = decider.status();
   if (status.ok()) {
     Working work{lane, **lease, **decider, lane.classifier->CacheName(**decider)};
@@ -111,12 +101,32 @@ bool RunWorker::WorkOnce(ClassifierLane& lane) {
     log::Warn("classification: a run is left for another try",
               {{"run", run.id}, {"error", status.ToString()}});
   }
-  // Stopping, or the store is away: whoever comes next goes on from the residue.
-  if (!store_.ReleaseRun(In(kStepTime), **lease).ok()) {
+  // Stopping, or the store is away: the next worker continues with the pending comments.
+  if (!parts_.leases.ReleaseRun(In(kStepTime), **lease).ok()) {
     log::Info("classification: a lease runs out by itself", {{"run", run.id}});
   }
   return status.ok();
 }
+
+// Writes what the classifier says of one batch.
+class RunWorker::Sink final : public TaskSink {
+ public:
+  Sink(RunWorker& worker, Working& work, std::span<const Comment> comments)
+      : worker_(worker), work_(work), comments_(comments) {}
+
+  Status Deliver(const Delivery& delivery) override {
+    return worker_.Deliver(work_, comments_, delivery);
+  }
+  StatusOr<int64_t> Reserve(int64_t micros) override {
+    return worker_.parts_.leases.ReserveCost(In(kStepTime), work_.lease, micros);
+  }
+  bool IsStopped() const override { return !worker_.IsWanted(work_.lane); }
+
+ private:
+  RunWorker& worker_;
+  Working& work_;
+  const std::span<const Comment> comments_;
+};
 
 Status RunWorker::WorkOn(Working& work) {
   while (!work.done && IsWanted(work.lane)) WINNOW_RETURN_IF_ERROR(Step(work));
@@ -126,22 +136,18 @@ Status RunWorker::WorkOn(Working& work) {
 Status RunWorker::Step(Working& work) {
   Classifier& classifier = *work.lane.classifier;
   WINNOW_ASSIGN_OR_RETURN(std::vector<Comment> comments,
-                          store_.ReadPending(In(kStepTime), work.lease, work.after,
-                                             static_cast<int>(classifier.batch_size())));
+                          parts_.leases.ReadPending(In(kStepTime), work.lease, work.after,
+                                                    static_cast<int>(classifier.batch_size())));
   if (comments.empty()) {
-    if (work.after == 0) return Internal("a run without residue is not complete");
+    if (work.after == 0) return Internal("the run has no pending comments, but is not complete");
     work.after = 0;  // once more from the beginning
     return OkStatus();
   }
   work.after = comments.back().number;
   WINNOW_RETURN_IF_ERROR(TakeFromCache(work, comments));
   if (comments.empty()) return OkStatus();
-  const Task task{
-      work.decider, comments,
-      [&](const Delivery& delivery) { return Deliver(work, comments, delivery); },
-      [&](int64_t micros) { return store_.ReserveCost(In(kStepTime), work.lease, micros); },
-      [&] { return !IsWanted(work.lane); }};
-  WINNOW_ASSIGN_OR_RETURN(const Failure pause, classifier.Judge(task));
+  Sink sink(*this, work, comments);
+  WINNOW_ASSIGN_OR_RETURN(const Failure pause, classifier.Judge({work.decider, comments, sink}));
   if (pause == Failure::kNone || work.done) return OkStatus();
   return Pause(work, pause);
 }
@@ -156,8 +162,8 @@ Status RunWorker::Deliver(Working& work, std::span<const Comment> comments,
   WINNOW_RETURN_IF_ERROR(Write(work, outcomes,
                                {delivery.reservation, delivery.calls, delivery.cost_micros},
                                work.cache_name));
-  for (const CommentOutcome& one : outcomes) metrics_.Count(one.outcome);
-  metrics_.CountCost(delivery.calls, delivery.cost_micros);
+  for (const CommentOutcome& one : outcomes) parts_.metrics.Count(one.outcome);
+  parts_.metrics.CountCost(delivery.calls, delivery.cost_micros);
   return OkStatus();
 }
 
@@ -167,9 +173,10 @@ Status RunWorker::Write(Working& work, std::span<const CommentOutcome> outcomes,
                         const Settlement& cost, const std::string& cache_name) {
   for (int tries = 1;; ++tries) {
     const auto written =
-        store_.WriteOutcomes(In(kStepTime), work.lease, outcomes, cost, cache_name);
+        parts_.leases.WriteOutcomes(In(kStepTime), work.lease, outcomes, cost, cache_name);
     if (written.ok()) {
-      if (written->complete && !work.done.exchange(true)) metrics_.RunEnded(RunState::kComplete);
+      if (written->complete && !work.done.exchange(true))
+        parts_.metrics.RunEnded(RunState::kComplete);
       return OkStatus();
     }
     const bool passes = written.status().code() == StatusCode::kUnavailable ||
@@ -178,13 +185,13 @@ Status RunWorker::Write(Working& work, std::span<const CommentOutcome> outcomes,
     if (work.done) return OkStatus();
     if (!passes || tries == kTries || cost.reservation == 0) return written.status();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kBetweenTries * tries, [this] { return stopping_; });
+    changed_.wait_for(lock, stop_.get_token(), kBetweenTries * tries, [] { return false; });
   }
 }
 
 Status RunWorker::Pause(Working& work, Failure reason) {
-  WINNOW_RETURN_IF_ERROR(store_.PauseRun(In(kStepTime), work.lease, reason));
-  metrics_.RunEnded(RunState::kPaused);
+  WINNOW_RETURN_IF_ERROR(parts_.leases.PauseRun(In(kStepTime), work.lease, reason));
+  parts_.metrics.RunEnded(RunState::kPaused);
   log::Warn("classification: a run is paused",
             {{"run", work.lease.run.id}, {"reason", NameOf(reason)}});
   work.done = true;
@@ -194,11 +201,11 @@ Status RunWorker::Pause(Working& work, Failure reason) {
 Status RunWorker::TakeFromCache(Working& work, std::vector<Comment>& comments) {
   if (work.cache_name.empty()) return OkStatus();
   WINNOW_ASSIGN_OR_RETURN(const std::vector<CommentOutcome> outcomes,
-                          store_.ReadCache(In(kStepTime), work.cache_name, comments));
-  metrics_.CountCache(outcomes.size(), comments.size() - outcomes.size());
+                          parts_.leases.ReadCache(In(kStepTime), work.cache_name, comments));
+  parts_.metrics.CountCache(outcomes.size(), comments.size() - outcomes.size());
   if (outcomes.empty()) return OkStatus();
   WINNOW_RETURN_IF_ERROR(Write(work, outcomes, {}, ""));
-  for (const CommentOutcome& one : outcomes) metrics_.Count(one.outcome);
+  for (const CommentOutcome& one : outcomes) parts_.metrics.Count(one.outcome);
   std::set<int64_t> taken;
   for (const CommentOutcome& one : outcomes) taken.insert(one.comment);
   std::erase_if(comments, [&](const Comment& one) { return taken.contains(one.number); });
@@ -213,7 +220,7 @@ void RunWorker::SetLease(ClassifierLane& lane, const Lease* lease) {
 
 bool RunWorker::IsWanted(const ClassifierLane& lane) const {
   const std::lock_guard lock(mutex_);
-  return !stopping_ && !lane.lost;
+  return !stopping() && !lane.lost;
 }
 
 void RunWorker::BeatLoop() {
@@ -221,13 +228,14 @@ void RunWorker::BeatLoop() {
     std::vector<std::pair<ClassifierLane*, Lease>> held;
     {
       std::unique_lock lock(mutex_);
-      if (changed_.wait_for(lock, kBeat, [this] { return stopping_; })) return;
+      changed_.wait_for(lock, stop_.get_token(), kBeat, [] { return false; });
+      if (stopping()) return;
       for (const auto& lane : lanes_) {
         if (lane->held) held.emplace_back(lane.get(), *lane->held);
       }
     }
     for (const auto& [lane, lease] : held) {
-      const Status extended = store_.ExtendLease(In(kBeat), lease);
+      const Status extended = parts_.leases.ExtendLease(In(kBeat), lease);
       // While the store is away, writing outcomes tells.
       if (extended.code() != StatusCode::kFailedPrecondition) continue;
       const std::lock_guard lock(mutex_);

@@ -1,18 +1,22 @@
 #pragma once
 
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "services/classification/comments/comment_store.h"
+#include "services/classification/comments/request_store.h"
 #include "services/classification/policy/cached_policy_store.h"
 #include "services/classification/policy/classifier.h"
+#include "services/classification/projection/projection_worker.h"
+#include "services/classification/runs/lease_store.h"
+#include "services/classification/runs/run_store.h"
 #include "services/classification/runs/verdict_metrics.h"
 
 namespace winnow::classification {
@@ -21,16 +25,22 @@ namespace winnow::classification {
 // Several processes may do so: a lease has one holder, and a dead one's run is taken over.
 class RunWorker {
  public:
+  struct Parts {
+    LeaseStore& leases;
+    RunStore& runs;
+    CommentStore& comments;
+    RequestStore& requests;
+    CachedPolicyStore& policies;
+    VerdictMetrics& metrics;
+    ProjectionWorker* projection;  // null: no Redis
+  };
   struct Options {
     std::string name;  // of this process, for the lease
     std::map<std::string, std::shared_ptr<Classifier>> classifiers;
     std::chrono::milliseconds poll = std::chrono::milliseconds(1000);
     std::chrono::seconds sweep = std::chrono::seconds(60);
-    std::function<void(const VideoKey&)> video_changed = [](const VideoKey&) {};
-    std::function<void(const VideoKey&)> video_deleted = [](const VideoKey&) {};
   };
-  RunWorker(CommentStore& store, CachedPolicyStore& policies, VerdictMetrics& metrics,
-            Options options);
+  RunWorker(const Parts& parts, Options options);
   ~RunWorker() { Stop(); }
 
   void Start();
@@ -49,6 +59,7 @@ class RunWorker {
     bool lost = false;  // the lease, since it was held
   };
   struct Working;  // a run that a lane works on
+  class Sink;
 
   void LaneLoop(ClassifierLane& lane);
   void ActivateLoop();
@@ -72,22 +83,21 @@ class RunWorker {
   void CompareActivated();
   void Sweep();
   // Drops a few at a time, until there are no more.
-  void SweepOld(const char* what, const std::function<StatusOr<int64_t>()>& sweep);
-  bool stopping() const;
+  template <class SweepSome>
+  void SweepOld(const char* what, const SweepSome& sweep);
+  bool stopping() const { return stop_.stop_requested(); }
   // Passes time, less when woken after `wakes`, which is brought up to date. False when stopping.
   bool WaitFor(std::chrono::milliseconds time, uint64_t& wakes);
 
-  CommentStore& store_;
-  CachedPolicyStore& policies_;
-  VerdictMetrics& metrics_;
+  const Parts parts_;
   const Options options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
+  std::condition_variable_any changed_;
+  std::stop_source stop_;
   uint64_t wakes_ = 0;
   std::vector<int64_t> activated_;  // not compared yet; at most kMaxActivated
   std::vector<std::unique_ptr<ClassifierLane>> lanes_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace winnow::classification

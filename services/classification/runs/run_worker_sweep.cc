@@ -16,21 +16,20 @@ Deadline In(std::chrono::milliseconds time) { return std::chrono::steady_clock::
 }  // namespace
 
 void RunWorker::ActivateComplete() {
-  const auto waiting = store_.RunsToActivate(In(kStepTime));
+  const auto waiting = parts_.runs.RunsToActivate(In(kStepTime));
   if (!waiting.ok()) return;  // LeaseRun tells why
   for (const Run& run : *waiting) {
     const auto active =
-        store_.ActivateRun(In(kStepTime), {run.video.ns, run.id},
-                           policies_.MaxFailedShare(In(kStepTime)), {.actor = "winnow"});
+        parts_.runs.ActivateRun(In(kStepTime), {run.video.ns, run.id}, {.actor = "winnow"});
     if (active.ok()) {
-      options_.video_changed(run.video);
+      if (parts_.projection != nullptr) parts_.projection->Wake();
       Activated(run.id);
       continue;
     }
     log::Warn("classification: a complete run stays aside",
               {{"run", run.id}, {"error", active.status().ToString()}});
     if (active.status().code() != StatusCode::kFailedPrecondition) continue;
-    const Status dropped = store_.DropActivation(In(kStepTime), run.id);
+    const Status dropped = parts_.runs.DropActivation(In(kStepTime), run.id);
     if (!dropped.ok()) log::Warn("classification: it will be tried again", {{"run", run.id}});
   }
 }
@@ -52,43 +51,21 @@ void RunWorker::CompareActivated() {
     activated.swap(activated_);
   }
   for (const int64_t run : activated) {
-    const auto agreement = store_.CompareActive(In(kStepTime), run);
-    if (agreement.ok()) metrics_.CountAgreement(agreement->same, agreement->different);
+    const auto agreement = parts_.runs.CompareActive(In(kStepTime), run);
+    if (agreement.ok()) parts_.metrics.CountAgreement(agreement->same, agreement->different);
   }
 }
 
 void RunWorker::SweepLoop() {
   while (!stopping()) {
     Sweep();
-    const Deadline next = In(options_.sweep);
-    while (std::chrono::steady_clock::now() < next) {
-      std::unique_lock lock(mutex_);
-      if (changed_.wait_until(lock, next, [this] { return stopping_; })) return;
-    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop_.get_token(), options_.sweep, [] { return false; });
   }
 }
 
-void RunWorker::Sweep() {
-  const auto expired = store_.ExpiredVideos(In(kStepTime), kSweepBatch);
-  if (!expired.ok()) {
-    log::Warn("classification: no sweep now", {{"error", expired.status().ToString()}});
-    return;
-  }
-  for (const VideoKey& key : *expired) {
-    if (stopping()) return;
-    const auto deleted = store_.DeleteVideo(In(kSweepTime), key, {.actor = "expiry"});
-    if (!deleted.ok()) {
-      log::Warn("classification: an expired video stays", {{"error", deleted.status().ToString()}});
-      continue;
-    }
-    options_.video_deleted(key);
-    log::Info("classification: a video expired", {{"comments", *deleted}});
-  }
-  SweepOld("verdicts", [&] { return store_.SweepCache(In(kStepTime), kSweepRows); });
-  SweepOld("requests", [&] { return store_.SweepRequests(In(kStepTime), kSweepRows); });
-}
-
-void RunWorker::SweepOld(const char* what, const std::function<StatusOr<int64_t>()>& sweep) {
+template <class SweepSome>
+void RunWorker::SweepOld(const char* what, const SweepSome& sweep) {
   for (int64_t dropped = kSweepRows; dropped == kSweepRows && !stopping();) {
     const auto swept = sweep();
     if (!swept.ok()) {
@@ -98,6 +75,26 @@ void RunWorker::SweepOld(const char* what, const std::function<StatusOr<int64_t>
     }
     dropped = *swept;
   }
+}
+
+void RunWorker::Sweep() {
+  const auto expired = parts_.comments.ExpiredVideos(In(kStepTime), kSweepBatch);
+  if (!expired.ok()) {
+    log::Warn("classification: no sweep now", {{"error", expired.status().ToString()}});
+    return;
+  }
+  for (const VideoKey& key : *expired) {
+    if (stopping()) return;
+    const auto deleted = parts_.comments.DeleteVideo(In(kSweepTime), key, {.actor = "expiry"});
+    if (!deleted.ok()) {
+      log::Warn("classification: an expired video stays", {{"error", deleted.status().ToString()}});
+      continue;
+    }
+    if (parts_.projection != nullptr) parts_.projection->Remove(key);
+    log::Info("classification: a video expired", {{"comments", *deleted}});
+  }
+  SweepOld("verdicts", [&] { return parts_.leases.SweepCache(In(kStepTime), kSweepRows); });
+  SweepOld("requests", [&] { return parts_.requests.SweepRequests(In(kStepTime), kSweepRows); });
 }
 
 }  // namespace winnow::classification

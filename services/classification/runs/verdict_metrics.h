@@ -3,6 +3,7 @@
 #include <array>
 
 #include "services/classification/comments/records.h"
+#include "services/classification/runs/run.h"
 #include "services/platform/process/metrics.h"
 
 namespace winnow::classification {

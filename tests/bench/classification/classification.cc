@@ -79,7 +79,7 @@ std::string NewDatabase() {
   std::string url = server.postgres->UrlOf(name);
   Metrics metrics;
   pg::Pool pool({.name = "setup", .url = url}, metrics);
-  OrExit(pg::Migrate(pool, StoreMigrations(), Soon()));
+  OrExit(pg::Migrate(pool, ClassificationMigrations(), Soon()));
   return url;
 }
 
@@ -96,10 +96,12 @@ struct World {
   pg::Pool reads{{.name = "read", .url = url}, metrics};
   pg::Pool writes{{.name = "write", .url = url}, metrics};
   VerdictMetrics verdicts{metrics};
-  CommentStore store{reads, writes, clock, std::chrono::days(30)};
-  CachedPolicyStore policies{store};
+  StoreSet stores{reads, writes, clock, std::chrono::days(30)};
   StoreWatches watches{std::chrono::milliseconds(200)};
-  Handlers handlers{store, policies, watches, verdicts, Handlers::Options()};
+  RunWorker worker{{stores.leases, stores.runs, stores.comments, stores.requests,
+                    stores.cached_policies, verdicts, nullptr},
+                   {}};
+  Handlers handlers{stores, worker, nullptr, watches, verdicts, Handlers::Options()};
 
   template <class Request, class Response>
   Response Do(StatusOr<Response> (Handlers::*handler)(const rpc::CallContext&, const Request&),
@@ -110,7 +112,7 @@ struct World {
   }
 
   void Import(const std::string& video, int count) {
-    OrExit(store.TouchVideo(Soon(), {"default", video}));
+    OrExit(stores.comments.TouchVideo(Soon(), {"default", video}));
     for (int begin = 0; begin < count; begin += 1000) {
       std::vector<Comment> comments(static_cast<size_t>(std::min(1000, count - begin)));
       for (size_t i = 0; i < comments.size(); ++i) {
@@ -120,7 +122,7 @@ struct World {
         comments[i].content_hash = static_cast<uint64_t>(number);
         comments[i].publish_time = clock.Now() + std::chrono::seconds(number);
       }
-      OrExit(store.PutComments(Soon(), {"default", video}, comments).status());
+      OrExit(stores.comments.PutComments(Soon(), {"default", video}, comments).status());
     }
   }
 
@@ -297,7 +299,8 @@ void BenchList() {
   settings.set_connections(1);
   const auto redis = redis::Client::Make(settings, world.metrics);
   OrExit(redis.status());
-  ProjectionWorker projection(world.store, **redis, world.clock, {}, world.metrics);
+  ProjectionWorker projection(world.stores.projections, world.stores.verdicts, **redis, world.clock,
+                              {}, world.metrics);
   OrExit(projection.ProjectAll());
   v1::ListClassificationsRequest request;
   request.set_video_id("v");

@@ -9,6 +9,7 @@
 
 #include "services/classification/api/handlers.h"
 #include "services/classification/runs/run_worker.h"
+#include "services/classification/service.h"
 #include "services/platform/proto/timestamp.h"
 #include "tests/support/postgres/postgres.h"
 #include "tests/support/sync/eventually.h"
@@ -26,19 +27,14 @@ class ClassificationTest : public ::testing::Test {
     return test::Postgres::Instance().NewDatabase("classification", [](const std::string& url) {
       Metrics metrics;
       pg::Pool pool({.name = "setup", .url = url}, metrics);
-      const Status migrated = pg::Migrate(pool, StoreMigrations(), Soon());
+      const Status migrated = pg::Migrate(pool, ClassificationMigrations(), Soon());
       if (!migrated.ok()) throw std::runtime_error(Message(migrated));
     });
   }
 
-  Handlers::Options HandlerOptions() {
-    Handlers::Options options;
-    options.run_started = [this] { worker_.Wake(); };
-    options.run_activated = [this](int64_t run) { worker_.Activated(run); };
-    options.read_redis = [](Deadline, const std::string&) -> StatusOr<std::string> {
-      return FailedPrecondition("no Redis");
-    };
-    return options;
+  RunWorker::Parts WorkerParts() {
+    return {stores_.leases,          stores_.runs, stores_.comments, stores_.requests,
+            stores_.cached_policies, verdicts_,    nullptr};
   }
   static RunWorker::Options WorkerOptions() {
     RunWorker::Options options;
@@ -201,11 +197,10 @@ class ClassificationTest : public ::testing::Test {
   pg::Pool reads_{{.name = "read", .url = url_}, metrics_};
   pg::Pool writes_{{.name = "write", .url = url_}, metrics_};
   VerdictMetrics verdicts_{metrics_};
-  CommentStore store_{reads_, writes_, clock_, std::chrono::days(30)};
-  CachedPolicyStore policies_{store_};
+  StoreSet stores_{reads_, writes_, clock_, std::chrono::days(30)};
   StoreWatches watches_{std::chrono::milliseconds(20)};
-  RunWorker worker_{store_, policies_, verdicts_, WorkerOptions()};
-  Handlers handlers_{store_, policies_, watches_, verdicts_, HandlerOptions()};
+  RunWorker worker_{WorkerParts(), WorkerOptions()};
+  Handlers handlers_{stores_, worker_, nullptr, watches_, verdicts_, {}};
 };
 
 // With its worker running.

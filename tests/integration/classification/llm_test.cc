@@ -63,7 +63,7 @@ class ClassificationLlmTest : public ClassificationTest {
     RunWorker::Options options = WorkerOptions();
     options.name = name;
     options.classifiers = {{"llm", std::move(port)}};
-    return std::make_unique<RunWorker>(store_, policies_, verdicts_, options);
+    return std::make_unique<RunWorker>(WorkerParts(), options);
   }
 
   v1::Run StartLlm(int64_t budget_micros = 0) {
@@ -74,7 +74,7 @@ class ClassificationLlmTest : public ClassificationTest {
     run.policy = "default";
     run.policy_version = 1;
     run.budget_micros = budget_micros;
-    const auto started = store_.StartRun(Soon(), run);
+    const auto started = stores_.runs.StartRun(Soon(), run);
     EXPECT_TRUE(started.ok()) << started.status();
     return ToProto(*started);
   }
@@ -179,11 +179,11 @@ TEST_F(ClassificationLlmTest, FinishesTheRunOfADeadInstanceAndAsksNothingTwice) 
   Import(Marked(100));
   const v1::Run run = StartLlm();
   const std::vector<std::string> names = {"llm"};
-  const auto lease = store_.LeaseRun(Soon(), "dead", names);
+  const auto lease = stores_.leases.LeaseRun(Soon(), "dead", names);
   ASSERT_TRUE(lease.ok() && *lease);
-  const auto residue = store_.ReadPending(Soon(), **lease, 0, 40);
+  const auto residue = stores_.leases.ReadPending(Soon(), **lease, 0, 40);
   ASSERT_TRUE(residue.ok());
-  const auto settled = store_.ReserveCost(Soon(), **lease, 500);
+  const auto settled = stores_.leases.ReserveCost(Soon(), **lease, 500);
   ASSERT_TRUE(settled.ok());
   std::vector<CommentOutcome> outcomes;
   for (const Comment& comment : *residue) {
@@ -192,11 +192,11 @@ TEST_F(ClassificationLlmTest, FinishesTheRunOfADeadInstanceAndAsksNothingTwice) 
                         {CommentStatus::kNormal, Failure::kNone, Source::kModel, 0, ""}});
   }
   const Settlement settlement{*settled, 1, 300};
-  ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, outcomes, settlement).ok());
-  ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, outcomes, settlement).ok())
+  ASSERT_TRUE(stores_.leases.WriteOutcomes(Soon(), **lease, outcomes, settlement).ok());
+  ASSERT_TRUE(stores_.leases.WriteOutcomes(Soon(), **lease, outcomes, settlement).ok())
       << "it settles once";
   EXPECT_EQ(Get(run.id()).cost_micros(), 300);
-  ASSERT_TRUE(store_.ReserveCost(Soon(), **lease, 700).ok());
+  ASSERT_TRUE(stores_.leases.ReserveCost(Soon(), **lease, 700).ok());
   Number(
       "WITH x AS (UPDATE classification.runs SET lease_until = now() - interval '1 second' "
       "RETURNING 1) SELECT count(*) FROM x");
@@ -208,7 +208,7 @@ TEST_F(ClassificationLlmTest, FinishesTheRunOfADeadInstanceAndAsksNothingTwice) 
   EXPECT_EQ(Asked(), 60u) << "only the residue";
   EXPECT_EQ(ended.call_count(), static_cast<int64_t>(2 + model_.calls()));
   EXPECT_GT(ended.cost_micros(), 1000) << "the call that nobody knows the end of counts in full";
-  EXPECT_EQ(store_.ReserveCost(Soon(), **lease, 1).status().code(),
+  EXPECT_EQ(stores_.leases.ReserveCost(Soon(), **lease, 1).status().code(),
             StatusCode::kFailedPrecondition);
   ExpectCountsHold();
 }
@@ -254,7 +254,7 @@ TEST_F(ClassificationLlmTest, ReservationsNeverExceedTheBudget) {
   Import(Marked(10));
   StartLlm(10'000);
   const std::vector<std::string> names = {"llm"};
-  const auto lease = store_.LeaseRun(Soon(), "one", names);
+  const auto lease = stores_.leases.LeaseRun(Soon(), "one", names);
   ASSERT_TRUE(lease.ok() && *lease);
   std::atomic<int64_t> reserved = 0;
   std::vector<std::thread> callers;
@@ -262,11 +262,11 @@ TEST_F(ClassificationLlmTest, ReservationsNeverExceedTheBudget) {
     callers.emplace_back([&, i] {
       for (int n = 0; n < 12; ++n) {
         const int64_t micros = 500 + i;
-        const auto id = store_.ReserveCost(Soon(), **lease, micros);
+        const auto id = stores_.leases.ReserveCost(Soon(), **lease, micros);
         ASSERT_TRUE(id.ok());
         if (*id != 0) reserved += micros;
         if (*id == 0 || n % 3 != 0) continue;
-        ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, {}, {*id, 1, micros / 2}).ok());
+        ASSERT_TRUE(stores_.leases.WriteOutcomes(Soon(), **lease, {}, {*id, 1, micros / 2}).ok());
       }
     });
   }
@@ -298,7 +298,7 @@ TEST_F(ClassificationLlmTest, SurvivesTheStoreAndTheServerFailingTogether) {
           "AND lease_until < now() + interval '20 seconds'");
       return OkStatus();
     });
-    const auto now = store_.GetRun(Soon(), {"default", ToNumber(run.id())});
+    const auto now = stores_.runs.GetRun(Soon(), {"default", ToNumber(run.id())});
     return now.ok() && now->state == RunState::kComplete;
   });
   EXPECT_TRUE(complete);
@@ -315,10 +315,10 @@ TEST_F(ClassificationLlmTest, OldVerdictsAreSwept) {
   AwaitComplete(StartLlm().id());
   worker->Stop();
   EXPECT_EQ(Number("SELECT count(*) FROM classification.verdict_cache"), 20);
-  EXPECT_EQ(*store_.SweepCache(Soon(), 100), 0);
+  EXPECT_EQ(*stores_.leases.SweepCache(Soon(), 100), 0);
   clock_.Advance(std::chrono::days(31));
-  EXPECT_EQ(*store_.SweepCache(Soon(), 15), 15);
-  EXPECT_EQ(*store_.SweepCache(Soon(), 15), 5);
+  EXPECT_EQ(*stores_.leases.SweepCache(Soon(), 15), 15);
+  EXPECT_EQ(*stores_.leases.SweepCache(Soon(), 15), 5);
 }
 
 }  // namespace

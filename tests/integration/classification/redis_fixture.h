@@ -41,7 +41,8 @@ class ClassificationRedisTest : public ClassificationTest {
   test::RedisServer server_;
   std::unique_ptr<redis::Client> client_ = Connect();
   std::unique_ptr<redis::Client> reader_ = Connect();  // another program
-  ProjectionWorker projection_{store_, *client_, clock_, {}, metrics_};
+  ProjectionWorker projection_{
+      stores_.projections, stores_.verdicts, *client_, clock_, {}, metrics_};
 };
 
 }  // namespace winnow::classification

@@ -186,9 +186,9 @@ TEST_F(ClassificationTest, ARunWhoseWorkerDiedIsFinishedByAnotherFromItsResidue)
   Import(Comments(20));
   const v1::Run run = Start();
   const std::vector<std::string> names = {"embedded"};
-  const auto lease = store_.LeaseRun(Soon(), "dead", names);
+  const auto lease = stores_.leases.LeaseRun(Soon(), "dead", names);
   ASSERT_TRUE(lease.ok() && *lease);
-  const auto residue = store_.ReadPending(Soon(), **lease, 0, 5);
+  const auto residue = stores_.leases.ReadPending(Soon(), **lease, 0, 5);
   ASSERT_TRUE(residue.ok());
   std::vector<CommentOutcome> outcomes;
   for (const Comment& comment : *residue) {
@@ -196,8 +196,8 @@ TEST_F(ClassificationTest, ARunWhoseWorkerDiedIsFinishedByAnotherFromItsResidue)
                         comment.content_hash,
                         {CommentStatus::kNormal, Failure::kNone, Source::kFallback, 1, ""}});
   }
-  ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, outcomes).ok());
-  EXPECT_FALSE(*store_.LeaseRun(Soon(), "other", names)) << "it is held";
+  ASSERT_TRUE(stores_.leases.WriteOutcomes(Soon(), **lease, outcomes).ok());
+  EXPECT_FALSE(*stores_.leases.LeaseRun(Soon(), "other", names)) << "it is held";
   Number(
       "WITH x AS (UPDATE classification.runs SET lease_until = now() - interval '1 second' "
       "RETURNING 1) SELECT count(*) FROM x");
@@ -207,7 +207,7 @@ TEST_F(ClassificationTest, ARunWhoseWorkerDiedIsFinishedByAnotherFromItsResidue)
   EXPECT_EQ(ended.classified_count(), 20);
   EXPECT_EQ(Number("SELECT count(*) FROM classification.verdicts WHERE source = 3"), 5)
       << "nothing is classified twice";
-  EXPECT_EQ(store_.WriteOutcomes(Soon(), **lease, outcomes).status().code(),
+  EXPECT_EQ(stores_.leases.WriteOutcomes(Soon(), **lease, outcomes).status().code(),
             StatusCode::kFailedPrecondition)
       << "the dead one comes back too late";
   ExpectCountsHold();
@@ -275,8 +275,8 @@ TEST_F(ClassificationTest, RequestIdsAreOfANamespaceAndForgottenWithTheirVideo) 
   request.clear_namespace_();
   EXPECT_NE(Do(&Handlers::StartRun, request).run().id(), run);
   clock_.Advance(std::chrono::days(31));
-  EXPECT_EQ(*store_.SweepRequests(Soon(), 1), 1);
-  EXPECT_EQ(*store_.SweepRequests(Soon(), 10), 1);
+  EXPECT_EQ(*stores_.requests.SweepRequests(Soon(), 1), 1);
+  EXPECT_EQ(*stores_.requests.SweepRequests(Soon(), 10), 1);
 }
 
 TEST_F(ClassificationTest, TooManyUnfinishedRunsAreAMatterOfTime) {
@@ -294,11 +294,11 @@ TEST_F(ClassificationTest, GoesOnWithAPausedRunAndAnotherBudget) {
   Import(Comments(3));
   const v1::Run run = Start();
   const std::vector<std::string> names = {"embedded"};
-  const auto lease = store_.LeaseRun(Soon(), "t", names);
+  const auto lease = stores_.leases.LeaseRun(Soon(), "t", names);
   ASSERT_TRUE(lease.ok() && *lease);
-  const auto reserved = store_.ReserveCost(Soon(), **lease, 500);
-  ASSERT_TRUE(store_.WriteOutcomes(Soon(), **lease, {}, {*reserved, 1, 500}).ok());
-  ASSERT_TRUE(store_.PauseRun(Soon(), **lease, Failure::kBudget).ok());
+  const auto reserved = stores_.leases.ReserveCost(Soon(), **lease, 500);
+  ASSERT_TRUE(stores_.leases.WriteOutcomes(Soon(), **lease, {}, {*reserved, 1, 500}).ok());
+  ASSERT_TRUE(stores_.leases.PauseRun(Soon(), **lease, Failure::kBudget).ok());
   v1::ResumeRunRequest resume;
   resume.set_run_id(run.id());
   resume.set_budget_micros(500);

@@ -62,6 +62,10 @@ TEST_F(ClassificationRunTest, ClassifiesAVideoAndReadsItInEveryWay) {
 }
 
 TEST_F(ClassificationTest, ListsWhatHasNoVerdict) {
+  v1::UpdatePolicyRequest update;
+  update.mutable_policy()->set_max_failed_share(1);
+  update.mutable_update_mask()->add_paths("max_failed_share");
+  Do(&Handlers::UpdatePolicy, update);
   Import(Comments(10'030));
   v1::ListClassificationsRequest list;
   list.set_video_id("v");
@@ -92,10 +96,7 @@ TEST_F(ClassificationTest, ListsWhatHasNoVerdict) {
     if (i % 2 == 0) verdict.set_status(v1::COMMENT_STATUS_FILTERED);
   }
   Ingest(failed);
-  ASSERT_TRUE(store_
-                  .ActivateRun(Soon(), {"default", ToNumber(run.id())},
-                               [](const auto&) { return 1.0; }, {.actor = "t"})
-                  .ok());
+  Activate(run.id());
   Import(Comments(1, 10'030));
   Override("c10001", v1::COMMENT_STATUS_NORMAL);
   const std::set<std::string> left = listed();
@@ -194,7 +195,7 @@ TEST_F(ClassificationRunTest, ExpiryDeletesEverythingOfAVideo) {
   appeal.set_request_id("once");
   Do(&Handlers::CreateAppeal, appeal);
   clock_.Advance(std::chrono::days(31));
-  const auto expired = store_.ExpiredVideos(Soon(), 10);
+  const auto expired = stores_.comments.ExpiredVideos(Soon(), 10);
   ASSERT_TRUE(expired.ok());
   ASSERT_EQ(expired->size(), 1u);
   v1::DeleteVideoRequest request;

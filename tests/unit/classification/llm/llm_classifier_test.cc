@@ -38,7 +38,7 @@ class PlayedTime {
 };
 
 // A task's world: what was delivered and reserved, checked as it comes.
-struct World {
+struct World final : TaskSink {
   explicit World(FakeLlm& given) : model(given) {}
 
   LlmWorld Make() {
@@ -67,12 +67,9 @@ struct World {
     return world;
   }
 
-  Task MakeTask(std::span<const Comment> comments) {
-    return {decider, comments, [this](const Delivery& delivery) { return Take(delivery); },
-            [this](int64_t micros) { return Reserve(micros); }, [this] { return stop.load(); }};
-  }
+  Task MakeTask(std::span<const Comment> comments) { return {decider, comments, *this}; }
 
-  Status Take(const Delivery& delivery) {
+  Status Deliver(const Delivery& delivery) override {
     const std::lock_guard lock(mutex);
     for (const auto& [index, outcome] : delivery.outcomes) {
       EXPECT_TRUE(outcomes.emplace(index, outcome).second) << index << " is delivered twice";
@@ -91,7 +88,7 @@ struct World {
     return OkStatus();
   }
 
-  StatusOr<int64_t> Reserve(int64_t micros) {
+  StatusOr<int64_t> Reserve(int64_t micros) override {
     const std::lock_guard lock(mutex);
     int64_t sum = micros + cost;
     for (const auto& [id, one] : reserved) sum += one;
@@ -99,6 +96,8 @@ struct World {
     reserved[++next] = micros;
     return next;
   }
+
+  bool IsStopped() const override { return stop.load(); }
 
   FakeLlm& model;
   PlayedTime time;
@@ -418,8 +417,7 @@ TEST(LlmPort, AsksEqualTextsOnceAndDecidesRulesAndEmptyTextsByItself) {
   std::vector<Comment> comments(64, WithText("same #filter"));
   comments.push_back(WithText("  \n "));
   comments.push_back(WithText("best CASINO in town"));
-  Task task = world.MakeTask(comments);
-  const Task ruled{decider, comments, task.deliver, task.reserve, task.stop};
+  const Task ruled{decider, comments, world};
   LlmClassifier port(Options(), world.Make());
   EXPECT_EQ(*port.Judge(ruled), Failure::kNone);
   EXPECT_EQ(model.calls(), 1u);

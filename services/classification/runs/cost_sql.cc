@@ -1,21 +1,8 @@
-#include "services/classification/comments/comment_sql.h"
-#include "services/classification/comments/comment_store.h"
+#include "services/classification/runs/cost_sql.h"
 
-// What calls of a model cost, and the verdicts that are kept so that nobody pays twice.
 namespace winnow::classification {
 namespace {
 
-// In a statement of its own: the sum below must see what others reserved before.
-constexpr pg::Statement kLockLeased{
-    "classification.lock_leased_run",
-    "SELECT id FROM classification.runs WHERE id = $1 AND lease_epoch = $2 AND state = 2 "
-    "FOR NO KEY UPDATE"};
-constexpr pg::Statement kReserve{
-    "classification.reserve_cost",
-    "INSERT INTO classification.reservations (run, micros) SELECT r.id, $2::bigint "
-    "FROM classification.runs r WHERE r.id = $1 AND (r.budget_micros = 0 OR r.cost_micros + "
-    "$2::bigint + coalesce((SELECT sum(x.micros) FROM classification.reservations x "
-    "  WHERE x.run = $1), 0) <= r.budget_micros) RETURNING id"};
 constexpr pg::Statement kSettle{
     "classification.settle_cost",
     "WITH settled AS (DELETE FROM classification.reservations WHERE id = $2 AND run = $1 "
@@ -46,11 +33,6 @@ constexpr pg::Statement kPutCache{
     "FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::smallint[], $6::real[], "
     "  $7::text[]) AS u(comment, hash, status, source, score, reason) " WINNOW_CACHED_COMMENT
     "WHERE u.status <> 0 AND u.source IN (2, 3) ON CONFLICT DO NOTHING"};
-constexpr pg::Statement kSweepCache{
-    "classification.sweep_cache",
-    "DELETE FROM classification.verdict_cache WHERE key IN (SELECT key "
-    "FROM classification.verdict_cache WHERE create_time < $1::timestamptz "
-    "ORDER BY create_time LIMIT $2)"};
 
 }  // namespace
 
@@ -75,44 +57,23 @@ void PutCache(pg::Session& session, const std::string& cache_name,
   session.Execute(kPutCache, cache_name, comments, hashes, statuses, sources, scores, reasons, now);
 }
 
-StatusOr<std::vector<CommentOutcome>> CommentStore::ReadCache(Deadline deadline,
-                                                              const std::string& cache_name,
-                                                              std::span<const Comment> comments) {
+std::vector<CommentOutcome> ReadCache(pg::Session& session, const std::string& cache_name,
+                                      std::span<const Comment> comments) {
   pg::Array numbers, hashes;
   for (const Comment& comment : comments) {
     numbers.Add(comment.number);
     hashes.Add(static_cast<int64_t>(comment.content_hash));
   }
-  return reads_.Statements(
-      deadline, [&](pg::Session& session) -> StatusOr<std::vector<CommentOutcome>> {
-        std::vector<CommentOutcome> outcomes;
-        for (const pqxx::row& row : session.Execute(kReadCache, cache_name, numbers, hashes)) {
-          CommentOutcome one{row[0].as<int64_t>(), static_cast<uint64_t>(row[1].as<int64_t>()), {}};
-          one.outcome.status = static_cast<CommentStatus>(row[2].as<int>());
-          one.outcome.source = static_cast<Source>(row[3].as<int>());
-          one.outcome.score = row[4].as<float>();
-          one.outcome.reason = row[5].as<std::string>();
-          outcomes.push_back(std::move(one));
-        }
-        return outcomes;
-      });
-}
-
-StatusOr<int64_t> CommentStore::SweepCache(Deadline deadline, int limit) {
-  const Time oldest = clock_.Now() - retention_;
-  return writes_.Statements(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
-    return static_cast<int64_t>(session.Execute(kSweepCache, oldest, limit).affected_rows());
-  });
-}
-
-StatusOr<int64_t> CommentStore::ReserveCost(Deadline deadline, const Lease& lease, int64_t micros) {
-  return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
-    if (session.Execute(kLockLeased, lease.run.id, lease.epoch).empty()) {
-      return FailedPrecondition("this worker no longer owns the run: another one took it over");
-    }
-    const pqxx::result reserved = session.Execute(kReserve, lease.run.id, micros);
-    return reserved.empty() ? int64_t{0} : reserved[0][0].as<int64_t>();
-  });
+  std::vector<CommentOutcome> outcomes;
+  for (const pqxx::row& row : session.Execute(kReadCache, cache_name, numbers, hashes)) {
+    CommentOutcome one{row[0].as<int64_t>(), static_cast<uint64_t>(row[1].as<int64_t>()), {}};
+    one.outcome.status = static_cast<CommentStatus>(row[2].as<int>());
+    one.outcome.source = static_cast<Source>(row[3].as<int>());
+    one.outcome.score = row[4].as<float>();
+    one.outcome.reason = row[5].as<std::string>();
+    outcomes.push_back(std::move(one));
+  }
+  return outcomes;
 }
 
 }  // namespace winnow::classification
