@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t kMaxBody = size_t{4} << 20;
-constexpr milliseconds kLook(100);  // how late a wait notices that it is not wanted any more
+constexpr milliseconds kLook(100);  // how late a wait notices that its task was stopped
 
 // Calls by how they ended.
 class CallMetrics {
@@ -42,31 +42,32 @@ class CallMetrics {
   Gauge& open_;
 };
 
-// What the port reaches the world by.
-struct Wire {
-  Wire(const config::v1::LanguageModel& config, std::string given_key, const std::string& origin,
-       milliseconds given_timeout, Metrics& metrics)
-      : url(config.url() + "/chat/completions"),
-        key(std::move(given_key)),
-        timeout(given_timeout),
-        client({.name = "llm",
-                .allow = {origin},
-                .idle_connections = static_cast<size_t>(config.concurrency())},
-               metrics),
-        calls(metrics) {}
+// Reaches the configured server by HTTP, in real time.
+class HttpLlmWorld final : public LlmWorld {
+ public:
+  HttpLlmWorld(const config::v1::LanguageModel& config, std::string key, const std::string& origin,
+               milliseconds timeout, Metrics& metrics)
+      : url_(config.url() + "/chat/completions"),
+        key_(std::move(key)),
+        timeout_(timeout),
+        client_({.name = "llm",
+                 .allow = {origin},
+                 .idle_connections = static_cast<size_t>(config.concurrency())},
+                metrics),
+        calls_(metrics) {}
 
-  WireReply Post(const std::string& body, const std::function<bool()>& stop) {
+  WireReply Post(const std::string& body, FunctionRef<bool()> stop) override {
     http::Request request;
     request.method = "POST";
-    request.url = url;
-    if (!key.empty()) request.headers.push_back({"Authorization", "Bearer " + key});
+    request.url = url_;
+    if (!key_.empty()) request.headers.push_back({"Authorization", "Bearer " + key_});
     request.headers.push_back({"Content-Type", "application/json"});
     request.headers.push_back({"Accept", "application/json"});
     request.body = body;
-    request.timeout = timeout;
+    request.timeout = timeout_;
     request.max_body = kMaxBody;
-    request.cancelled = stop;
-    auto response = client.Fetch(request);
+    request.cancelled = [stop] { return stop(); };
+    auto response = client_.Fetch(request);
     WireReply reply;
     if (!response.ok()) {
       const http::ErrorKind kind = http::KindOf(response.status());
@@ -81,22 +82,26 @@ struct Wire {
     return reply;
   }
 
-  const std::string url;
-  const std::string key;
-  const milliseconds timeout;
-  http::Client client;
-  CallMetrics calls;
-};
-
-// Nobody rings when a task is not wanted any more: it is looked at again and again.
-void Wait(Deadline until, const std::function<bool()>& stop) {
-  std::mutex mutex;
-  std::condition_variable never;
-  std::unique_lock lock(mutex);
-  while (!stop() && steady_clock::now() < until) {
-    never.wait_until(lock, std::min(until, steady_clock::now() + kLook));
+  // Polls: a task that is stopped notifies nobody.
+  void Wait(Deadline until, FunctionRef<bool()> stop) override {
+    std::mutex mutex;
+    std::condition_variable never;
+    std::unique_lock lock(mutex);
+    while (!stop() && steady_clock::now() < until) {
+      never.wait_until(lock, std::min(until, steady_clock::now() + kLook));
+    }
   }
-}
+  uint64_t Random() override { return RandomBits(); }
+  void CountCall(Failure failure) override { calls_.Count(failure); }
+  void SetCircuitOpen(bool open) override { calls_.SetOpen(open); }
+
+ private:
+  const std::string url_;
+  const std::string key_;
+  const milliseconds timeout_;
+  http::Client client_;
+  CallMetrics calls_;
+};
 
 ChatModel ToModel(const config::v1::LanguageModel& config, const std::string& name) {
   return {name, config.input_price_micros(), config.output_price_micros(),
@@ -123,30 +128,22 @@ StatusOr<LlmOptions> ToOptions(const config::v1::LanguageModel& config) {
 
 }  // namespace
 
-StatusOr<LlmWorld> MakeLlmWorld(const config::v1::LanguageModel& config, Metrics& metrics) {
+StatusOr<std::shared_ptr<LlmWorld>> MakeLlmWorld(const config::v1::LanguageModel& config,
+                                                 Metrics& metrics) {
   std::string key;
   if (!config.key_file().empty()) {
     WINNOW_ASSIGN_OR_RETURN(key, ReadSecretFile(config.key_file(), "classification.llm.key_file"));
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string origin, http::OriginOf(config.url()));
   WINNOW_ASSIGN_OR_RETURN(const Micros timeout, FromDuration(config.timeout()));
-  const auto wire = std::make_shared<Wire>(
-      config, std::move(key), origin, std::chrono::duration_cast<milliseconds>(timeout), metrics);
-  LlmWorld world;
-  world.post = [wire](const std::string& body, const std::function<bool()>& stop) {
-    return wire->Post(body, stop);
-  };
-  world.wait = Wait;
-  world.random = RandomBits;
-  world.called = [wire](Failure failure) { wire->calls.Count(failure); };
-  world.circuit = [wire](bool open) { wire->calls.SetOpen(open); };
-  return world;
+  return std::make_shared<HttpLlmWorld>(config, std::move(key), origin,
+                                        std::chrono::duration_cast<milliseconds>(timeout), metrics);
 }
 
 StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,
                                                            Metrics& metrics) {
   if (config.url().empty()) return std::unique_ptr<LlmClassifier>();
-  WINNOW_ASSIGN_OR_RETURN(LlmWorld world, MakeLlmWorld(config, metrics));
+  WINNOW_ASSIGN_OR_RETURN(auto world, MakeLlmWorld(config, metrics));
   WINNOW_ASSIGN_OR_RETURN(LlmOptions options, ToOptions(config));
   return std::make_unique<LlmClassifier>(std::move(options), std::move(world));
 }

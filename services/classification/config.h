@@ -8,8 +8,9 @@
 
 namespace winnow::classification {
 
-// How a port reaches the configured server: by HTTP and real time.
-StatusOr<LlmWorld> MakeLlmWorld(const config::v1::LanguageModel& config, Metrics& metrics);
+// Reaches the configured server by HTTP, in real time. Errors name the setting.
+StatusOr<std::shared_ptr<LlmWorld>> MakeLlmWorld(const config::v1::LanguageModel& config,
+                                                 Metrics& metrics);
 
 // The port to the configured server; null when there is none. Errors name the setting.
 StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,

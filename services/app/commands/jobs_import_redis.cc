@@ -86,8 +86,7 @@ int RunImport(const Options& options, const Interrupt& interrupt) {
   if (!redis.ok()) return Fail(redis.status());
   auto remote = Remote::Connect(options.remote);
   if (!remote.ok()) return Fail(remote.status());
-  JobsImport import(options.settings, **redis, *remote, interrupt,
-                    [](const std::string& note) { std::cerr << note << '\n'; });
+  JobsImport import(options.settings, **redis, *remote, interrupt, std::cerr);
   const Status done = import.Run();
   const JobsImportTally& tally = import.tally();
   const bool dry_run = options.settings.dry_run;

@@ -152,14 +152,15 @@ int RunResume(const JobsOptions& options) {
 }
 
 // Those that need no interrupt.
-auto Plain(int (*run)(const JobsOptions&)) {
-  return [run](const JobsOptions& options, const Interrupt&) { return run(options); };
+template <int (*run)(const JobsOptions&)>
+int Plain(const JobsOptions& options, const Interrupt&) {
+  return run(options);
 }
 
 void AddKickVerb(CLI::App& group, Command& chosen) {
   const auto options = std::make_shared<JobsOptions>();
   CLI::App* kick =
-      AddJobsVerb(group, chosen, "kick", "bring buried jobs back", options, Plain(RunKick));
+      AddJobsVerb(group, chosen, "kick", "bring buried jobs back", options, Plain<RunKick>);
   kick->add_option("--reason", options->reason,
                    "only lease_lost, no_progress, deadline, max_attempts or poison");
   kick->add_option("--count", options->count, "jobs (default: 1000)")->check(CLI::Range(1, 10000));
@@ -169,7 +170,7 @@ void AddKickVerb(CLI::App& group, Command& chosen) {
 void AddPurgeVerb(CLI::App& group, Command& chosen) {
   const auto options = std::make_shared<JobsOptions>();
   CLI::App* purge =
-      AddJobsVerb(group, chosen, "purge", "delete ended jobs", options, Plain(RunPurge));
+      AddJobsVerb(group, chosen, "purge", "delete ended jobs", options, Plain<RunPurge>);
   purge->footer("Example:\n  winnow jobs purge --kind stt --older-than 604800 --dry-run");
   purge->add_option("--older-than", options->min_age_seconds, "seconds since they ended")
       ->required()
@@ -186,7 +187,7 @@ void AddPreviewVerb(CLI::App& group, Command& chosen) {
   const auto options = std::make_shared<JobsOptions>();
   CLI::App* preview =
       AddJobsVerb(group, chosen, "preview", "what a sweep by other rules would take now", options,
-                  Plain(RunPreview));
+                  Plain<RunPreview>);
   preview->footer("Example:\n  winnow jobs policy preview --deadline 1800");
   preview->add_option("--deadline", options->deadline_seconds, "seconds in one state");
   preview->add_option("--no-progress", options->no_progress_seconds, "seconds without progress");
@@ -203,17 +204,17 @@ void AddJobsKindCommands(CLI::App& group, Command& chosen) {
   CLI::App* policy = group.add_subcommand("policy", "the rules of a kind");
   policy->require_subcommand(1);
   AddJobsVerb(*policy, chosen, "show", "the rules in force", std::make_shared<JobsOptions>(),
-              Plain(RunPolicy));
+              Plain<RunPolicy>);
   AddPreviewVerb(*policy, chosen);
   AddJobsVerb(group, chosen, "stats", "jobs by state and phase", std::make_shared<JobsOptions>(),
-              Plain(RunStats));
+              Plain<RunStats>);
   auto options = std::make_shared<JobsOptions>();
   CLI::App* pause =
-      AddJobsVerb(group, chosen, "pause", "stop a kind and its clocks", options, Plain(RunPause));
+      AddJobsVerb(group, chosen, "pause", "stop a kind and its clocks", options, Plain<RunPause>);
   pause->add_option("--note", options->note, "why, for the audit");
   options = std::make_shared<JobsOptions>();
   CLI::App* resume =
-      AddJobsVerb(group, chosen, "resume", "go on with a kind", options, Plain(RunResume));
+      AddJobsVerb(group, chosen, "resume", "go on with a kind", options, Plain<RunResume>);
   resume->add_option("--note", options->note, "why, for the audit");
   // Nothing happens to a whole kind because nobody said which.
   for (CLI::App* verb :

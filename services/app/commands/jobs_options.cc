@@ -69,12 +69,12 @@ int PrintJob(const JobsOptions& options, const Job& job) {
 
 CLI::App* AddJobsVerb(CLI::App& group, Command& chosen, const char* name, const char* what,
                       const std::shared_ptr<JobsOptions>& options,
-                      std::function<int(const JobsOptions&, const Interrupt&)> run) {
+                      int (*run)(const JobsOptions&, const Interrupt&)) {
   CLI::App* verb = group.add_subcommand(name, what);
   verb->add_option("--kind", options->kind, "kind of the jobs")->capture_default_str();
   verb->add_flag("--json", options->json, "print the API's JSON");
   AddRemoteOptions(*verb, options->remote);
-  verb->callback([options, run = std::move(run), &chosen] {
+  verb->callback([options, run, &chosen] {
     chosen = [options, run](const Interrupt& interrupt) { return run(*options, interrupt); };
   });
   return verb;

@@ -3,7 +3,6 @@
 #include <grpcpp/client_context.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -69,7 +68,7 @@ int PrintJob(const JobsOptions& options, const polling::v1::Job& job);
 // A verb with its own options; `run` is called when it is chosen.
 CLI::App* AddJobsVerb(CLI::App& group, Command& chosen, const char* name, const char* what,
                       const std::shared_ptr<JobsOptions>& options,
-                      std::function<int(const JobsOptions&, const Interrupt&)> run);
+                      int (*run)(const JobsOptions&, const Interrupt&));
 void AddJobsImportRedis(CLI::App& jobs, Command& chosen);
 // Verbs on kinds and on many jobs at once.
 void AddJobsKindCommands(CLI::App& group, Command& chosen);

@@ -30,7 +30,7 @@ struct Fields {
 
 class Parser {
  public:
-  Parser(const std::string& field, const std::function<Status(Comment)>& take)
+  Parser(const std::string& field, FunctionRef<Status(Comment)> take)
       : field_(field), take_(take) {}
 
   StatusOr<ParseReport> Run(std::string_view bytes) {
@@ -280,7 +280,7 @@ class Parser {
   }
 
   const std::string& field_;
-  const std::function<Status(Comment)>& take_;
+  FunctionRef<Status(Comment)> take_;
   ParseReport report_;
   Status taken_;
   bool saw_page_ = false;
@@ -289,7 +289,7 @@ class Parser {
 }  // namespace
 
 StatusOr<ParseReport> ParseComments(std::string_view bytes, const std::string& field,
-                                    const std::function<Status(Comment)>& take) {
+                                    FunctionRef<Status(Comment)> take) {
   return Parser(field, take).Run(bytes);
 }
 

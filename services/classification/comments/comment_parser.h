@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "services/classification/comments/records.h"
+#include "services/platform/base/function_ref.h"
 #include "services/platform/base/status.h"
 
 // Raw comments of every shape that is seen in the wild (CommentShape in the proto has them).
@@ -36,6 +36,6 @@ inline constexpr size_t kMaxCommentBytes = 80'000;
 // Errors: INVALID_ARGUMENT on `field` when the bytes are of no known shape or broken, with the
 // place; comments before it were handed on.
 StatusOr<ParseReport> ParseComments(std::string_view bytes, const std::string& field,
-                                    const std::function<Status(Comment)>& take);
+                                    FunctionRef<Status(Comment)> take);
 
 }  // namespace winnow::classification

@@ -26,11 +26,11 @@ bool Pauses(Failure failure) {
 }
 
 // No text can hold it: who wrote the text did not know it.
-std::string NewNonce(const LlmWorld& world) {
+std::string NewNonce(LlmWorld& world) {
   std::array<char, 33> hex{};
   std::snprintf(hex.data(), hex.size(), "%016llx%016llx",
-                static_cast<unsigned long long>(world.random()),
-                static_cast<unsigned long long>(world.random()));
+                static_cast<unsigned long long>(world.Random()),
+                static_cast<unsigned long long>(world.Random()));
   return std::string("fence-") + hex.data();
 }
 
@@ -40,12 +40,12 @@ struct Lineup {
   std::vector<std::pair<size_t, CommentStatus>> canaries;  // by place
 };
 
-Lineup MakeLineup(const LlmWorld& world, std::span<const Label> labels,
+Lineup MakeLineup(LlmWorld& world, std::span<const Label> labels,
                   std::span<const std::string_view> texts) {
   Lineup lineup;
   lineup.texts.assign(texts.begin(), texts.end());
-  for (const Canary& canary : PickCanaries(labels, world.random())) {
-    const size_t place = world.random() % (lineup.texts.size() + 1);
+  for (const Canary& canary : PickCanaries(labels, world.Random())) {
+    const size_t place = world.Random() % (lineup.texts.size() + 1);
     lineup.texts.insert(lineup.texts.begin() + static_cast<std::ptrdiff_t>(place), canary.text);
     for (auto& [at, status] : lineup.canaries) at += at >= place ? 1 : 0;
     lineup.canaries.emplace_back(place, canary.status);
@@ -102,7 +102,7 @@ StatusOr<int64_t> Asker::Reserve(const Task& task, int64_t micros, Asked& asked)
       asked.stopped = true;
       return 0;
     }
-    world_.wait(world_.now() + kBesideHolders, [&task] { return task.sink.IsStopped(); });
+    world_.Wait(world_.Now() + kBesideHolders, [&task] { return task.sink.IsStopped(); });
   }
 }
 
@@ -118,7 +118,7 @@ StatusOr<Asker::Reply> Asker::CallOnce(const Task& task, std::span<const Label> 
     reply.answer.failure = Failure::kBudget;
     return reply;
   }
-  const WireReply wire = world_.post(body, [&task] { return task.sink.IsStopped(); });
+  const WireReply wire = world_.Post(body, [&task] { return task.sink.IsStopped(); });
   reply.answer = ReadReply(wire, labels, lineup.texts.size());
   if (wire.retry_after) reply.retry_after = *wire.retry_after;
   Failure& failure = reply.answer.failure;
@@ -135,13 +135,13 @@ StatusOr<Asker::Reply> Asker::CallOnce(const Task& task, std::span<const Label> 
   } else if (unknown) {
     asked.cost_micros += most;
   }
-  world_.called(failure);
+  world_.CountCall(failure);
   return reply;
 }
 
 void Asker::Failed(const Reply& reply, bool probe) {
-  gate_.Fail(world_.now(), reply.answer.failure, reply.retry_after, world_.random(), probe);
-  world_.circuit(gate_.is_open());
+  gate_.Fail(world_.Now(), reply.answer.failure, reply.retry_after, world_.Random(), probe);
+  world_.SetCircuitOpen(gate_.is_open());
 }
 
 Status Asker::Settle(const Task& task, Asked& asked) {
@@ -160,14 +160,14 @@ bool Asker::AwaitTurn(const Task& task, Asked& asked, bool& probe) {
       asked.stopped = true;
       return false;
     }
-    if (gate_.Silence(world_.now()) > patience_) {
+    if (gate_.Silence(world_.Now()) > patience_) {
       asked.pause = gate_.last();
       return false;
     }
-    const Gate::Turn turn = gate_.Ask(world_.now());
+    const Gate::Turn turn = gate_.Ask(world_.Now());
     probe = turn.pass == Gate::Pass::kProbe;
     if (turn.pass != Gate::Pass::kWait) return true;
-    world_.wait(turn.until, [&task] { return task.sink.IsStopped(); });
+    world_.Wait(turn.until, [&task] { return task.sink.IsStopped(); });
   }
 }
 
@@ -185,7 +185,7 @@ StatusOr<bool> Asker::Probe(const Task& task, std::span<const Label> labels, boo
     Failed(*reply, holds_probe);
   } else {
     gate_.Succeed(holds_probe);
-    world_.circuit(false);
+    world_.SetCircuitOpen(false);
   }
   if (Pauses(failure)) asked.pause = failure;
   WINNOW_RETURN_IF_ERROR(Settle(task, asked));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -13,6 +12,7 @@
 #include "services/classification/llm/chat_answer.h"
 #include "services/classification/llm/gate.h"
 #include "services/classification/llm/labels.h"
+#include "services/classification/llm/llm_world.h"
 #include "services/classification/policy/classifier.h"
 
 namespace winnow::classification {
@@ -23,20 +23,6 @@ struct ChatModel {
   int64_t input_price_micros = 0;   // of a million tokens
   int64_t output_price_micros = 0;  // of a million tokens
   int max_output_tokens = 4096;
-};
-
-// What the port needs of the world; tests play it.
-struct LlmWorld {
-  // POSTs a request; `stop` gives it up.
-  std::function<WireReply(const std::string& body, const std::function<bool()>& stop)> post;
-  std::function<Deadline()> now = [] { return std::chrono::steady_clock::now(); };
-  // Passes time; early when `stop` says so.
-  std::function<void(Deadline until, const std::function<bool()>& stop)> wait;
-  std::function<uint64_t()> random;
-  // Each call as it ended, kNone: well.
-  std::function<void(Failure)> called = [](Failure) {};
-  // Whether the model's circuit is open.
-  std::function<void(bool)> circuit = [](bool) {};
 };
 
 // What a model said of some texts.
@@ -59,7 +45,7 @@ class Asker {
  public:
   static constexpr int kAttempts = 4;
 
-  Asker(ChatModel model, const LlmWorld& world, std::chrono::milliseconds patience)
+  Asker(ChatModel model, LlmWorld& world, std::chrono::milliseconds patience)
       : model_(std::move(model)), world_(world), patience_(patience) {}
 
   StatusOr<Asked> Ask(const Task& task, std::span<const Label> labels,
@@ -88,7 +74,7 @@ class Asker {
   Status Settle(const Task& task, Asked& asked);
 
   const ChatModel model_;
-  const LlmWorld& world_;
+  LlmWorld& world_;
   const std::chrono::milliseconds patience_;
   Gate gate_;
   std::mutex reserve_mutex_;

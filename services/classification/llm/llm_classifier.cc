@@ -202,12 +202,12 @@ class LlmClassifier::Round {
   Status status_;
 };
 
-LlmClassifier::LlmClassifier(LlmOptions options, LlmWorld world)
+LlmClassifier::LlmClassifier(LlmOptions options, std::shared_ptr<LlmWorld> world)
     : options_(std::move(options)),
       world_(std::move(world)),
-      primary_(options_.model, world_, options_.patience) {
+      primary_(options_.model, *world_, options_.patience) {
   if (options_.fallback == Fallback::kModel) {
-    second_.emplace(options_.fallback_model, world_, options_.patience);
+    second_.emplace(options_.fallback_model, *world_, options_.patience);
   }
 }
 

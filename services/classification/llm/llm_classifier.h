@@ -29,7 +29,7 @@ struct LlmOptions {
 // one outcome, or the run pauses.
 class LlmClassifier final : public Classifier {
  public:
-  LlmClassifier(LlmOptions options, LlmWorld world);
+  LlmClassifier(LlmOptions options, std::shared_ptr<LlmWorld> world);
 
   size_t batch_size() const override;
   std::string CacheName(const Decider& decider) const override;
@@ -42,7 +42,7 @@ class LlmClassifier final : public Classifier {
   class Round;
 
   const LlmOptions options_;
-  const LlmWorld world_;
+  const std::shared_ptr<LlmWorld> world_;
   Asker primary_;
   std::optional<Asker> second_;
 };

@@ -57,7 +57,7 @@ QuotaState ToState(const pqxx::row& row) {
 }  // namespace
 
 Status QuotaStore::Change(Deadline deadline, const std::string& credential, int64_t key_hash,
-                          const std::function<void(QuotaState&)>& change) {
+                          FunctionRef<void(QuotaState&)> change) {
   return writes_.Transaction(deadline, [&](pg::Session& session) {
     session.Execute(kMake, credential, key_hash);
     const pqxx::result rows = session.Execute(kLock, credential);

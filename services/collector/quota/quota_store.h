@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "services/collector/quota/quota.h"
 #include "services/platform/base/clock.h"
+#include "services/platform/base/function_ref.h"
 #include "services/platform/base/hash.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"
@@ -22,7 +22,7 @@ class QuotaStore {
   // Reads a credential's row under a lock, changes it and commits. `key_hash` tells keys apart: a
   // block for a refused key ends with that key.
   Status Change(Deadline deadline, const std::string& credential, int64_t key_hash,
-                const std::function<void(QuotaState&)>& change);
+                FunctionRef<void(QuotaState&)> change);
   // As it stands; of a credential that never called, an empty one.
   StatusOr<QuotaState> Read(Deadline deadline, const std::string& credential);
 

@@ -148,7 +148,7 @@ StatusOr<std::vector<Source>> SourceStore::List(Deadline deadline, const std::st
 }
 
 StatusOr<Source> SourceStore::Update(Deadline deadline, const std::string& id,
-                                     const std::function<Status(Source&)>& change) {
+                                     FunctionRef<Status(Source&)> change) {
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Source> {
     const pqxx::result found = session.Execute(kGetForUpdate, id);
     if (found.empty()) return NotFound("source", id);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "services/collector/sources/schedule.h"
 #include "services/collector/sources/source.h"
 #include "services/platform/base/clock.h"
+#include "services/platform/base/function_ref.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"
 
@@ -46,7 +46,7 @@ class SourceStore {
   // Reads the source, changes it by `change` and writes it back with a new revision. NOT_FOUND, or
   // what `change` answers.
   StatusOr<Source> Update(Deadline deadline, const std::string& id,
-                          const std::function<Status(Source&)>& change);
+                          FunctionRef<Status(Source&)> change);
   // Whether there was one.
   StatusOr<bool> Delete(Deadline deadline, const std::string& id);
   // The id of the run that is asked for: `run_id`, or of the one that was asked for before, which

@@ -30,7 +30,7 @@ void CompactTo(std::string_view normalized, std::string& compact) {
 }
 
 // "삼성ai" holds the word "ai": scripts part words where no space does.
-void ForEachWord(std::string_view normalized, const std::function<void(std::string_view)>& visit) {
+void ForEachWord(std::string_view normalized, FunctionRef<void(std::string_view)> visit) {
   std::string word;
   for (size_t at = 0; at < normalized.size();) {
     const size_t begin = at;

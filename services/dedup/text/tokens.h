@@ -2,9 +2,10 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
+
+#include "services/platform/base/function_ref.h"
 
 namespace winnow::dedup {
 
@@ -35,7 +36,7 @@ void ForEachGram(std::string_view compact, const Visit& visit) {
 }
 
 // Calls visit(word) for every word that has a Latin letter, marked by a leading '='.
-void ForEachWord(std::string_view normalized, const std::function<void(std::string_view)>& visit);
+void ForEachWord(std::string_view normalized, FunctionRef<void(std::string_view)> visit);
 
 // Calls visit(token) for each token of a normalised text, repeats included.
 template <class Visit>

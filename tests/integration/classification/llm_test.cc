@@ -12,6 +12,32 @@ namespace {
 using test::FakeLlm;
 using test::LlmFault;
 
+// Real calls, but waits end at once: they advance the clock by `skipped`.
+class HastyWorld final : public LlmWorld {
+ public:
+  using Skipped = std::atomic<std::chrono::steady_clock::duration>;
+  HastyWorld(std::shared_ptr<LlmWorld> real, Skipped& skipped)
+      : real_(std::move(real)), skipped_(skipped) {}
+
+  WireReply Post(const std::string& body, FunctionRef<bool()> stop) override {
+    return real_->Post(body, stop);
+  }
+  Deadline Now() override { return std::chrono::steady_clock::now() + skipped_.load(); }
+  void Wait(Deadline until, FunctionRef<bool()>) override {
+    auto skipped = skipped_.load();
+    const auto wanted = until - std::chrono::steady_clock::now();
+    while (skipped < wanted && !skipped_.compare_exchange_weak(skipped, wanted)) continue;
+    std::this_thread::yield();
+  }
+  uint64_t Random() override { return real_->Random(); }
+  void CountCall(Failure failure) override { real_->CountCall(failure); }
+  void SetCircuitOpen(bool open) override { real_->SetCircuitOpen(open); }
+
+ private:
+  const std::shared_ptr<LlmWorld> real_;
+  Skipped& skipped_;
+};
+
 class ClassificationLlmTest : public ClassificationTest {
  protected:
   explicit ClassificationLlmTest(test::LlmFaults faults = {}) : model_(std::move(faults)) {}
@@ -39,19 +65,12 @@ class ClassificationLlmTest : public ClassificationTest {
     config.mutable_timeout()->set_nanos(500'000'000);
     auto world = MakeLlmWorld(config, metrics_);
     EXPECT_TRUE(world.ok()) << world.status();
-    world->now = [this] { return std::chrono::steady_clock::now() + skipped_.load(); };
-    world->wait = [this](Deadline until, const std::function<bool()>&) {
-      auto skipped = skipped_.load();
-      const auto wanted = until - std::chrono::steady_clock::now();
-      while (skipped < wanted && !skipped_.compare_exchange_weak(skipped, wanted)) continue;
-      std::this_thread::yield();
-    };
     LlmOptions options;
     options.model = {"fake", config.input_price_micros(), config.output_price_micros(), 500};
     options.fallback = Fallback::kNone;
     options.concurrency = static_cast<size_t>(config.concurrency());
     options.patience = std::chrono::hours(24 * 365);
-    return std::make_shared<LlmClassifier>(options, *std::move(world));
+    return std::make_shared<LlmClassifier>(options, std::make_shared<HastyWorld>(*world, skipped_));
   }
 
   std::unique_ptr<RunWorker> MakeWorker(const std::string& name, int concurrency = 4) {

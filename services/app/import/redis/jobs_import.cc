@@ -32,12 +32,12 @@ Status Interrupted() { return Status(StatusCode::kCancelled, "interrupted"); }
 }  // namespace
 
 JobsImport::JobsImport(JobsImportSettings settings, redis::Client& redis, const Remote& remote,
-                       const Interrupt& interrupt, std::function<void(const std::string&)> note)
+                       const Interrupt& interrupt, std::ostream& notes)
     : settings_(std::move(settings)),
       redis_(redis),
       remote_(remote),
       interrupt_(interrupt),
-      note_(std::move(note)),
+      notes_(notes),
       stub_(polling::v1::PollingRegistryService::NewStub(remote.channel())),
       next_progress_(steady_clock::now() + kProgressInterval) {}
 
@@ -181,15 +181,16 @@ void JobsImport::Count(const InFlightJob& job, const ImportJobResult& result) {
 void JobsImport::Refuse(const std::string& what, const Refusal& refusal, int64_t jobs) {
   tally_.refused_by_reason[refusal.reason] += jobs;
   if (shown_ == kMaxShown) return;
-  note_(Printable(what) + ": " + Printable(refusal.detail));
-  if (++shown_ == kMaxShown) note_("further refusals are counted, not shown");
+  notes_ << Printable(what) + ": " + Printable(refusal.detail) << '\n';
+  if (++shown_ == kMaxShown) notes_ << "further refusals are counted, not shown" << '\n';
 }
 
 void JobsImport::ShowProgress() {
   const auto now = steady_clock::now();
   if (now < next_progress_) return;
   next_progress_ = now + kProgressInterval;
-  note_(WithCommas(tally_.read) + " of " + WithCommas(std::max(total_, tally_.read)) + " jobs");
+  notes_ << WithCommas(tally_.read) + " of " + WithCommas(std::max(total_, tally_.read)) + " jobs"
+         << '\n';
 }
 
 }  // namespace winnow::app

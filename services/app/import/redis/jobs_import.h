@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,9 +43,9 @@ struct JobsImportTally {
 // the server has are left as they are, so that an import may be repeated.
 class JobsImport {
  public:
-  // `note` gets what people should see on the way: progress, the first refusals.
+  // Progress and the first refusals are written to `notes`, a line each.
   JobsImport(JobsImportSettings settings, redis::Client& redis, const Remote& remote,
-             const Interrupt& interrupt, std::function<void(const std::string&)> note);
+             const Interrupt& interrupt, std::ostream& notes);
 
   // Errors: CANCELLED when it was interrupted; why Redis or the server could not go on. What was
   // done stands in tally() in any case.
@@ -73,7 +73,7 @@ class JobsImport {
   redis::Client& redis_;
   const Remote& remote_;
   const Interrupt& interrupt_;
-  const std::function<void(const std::string&)> note_;
+  std::ostream& notes_;
   const std::unique_ptr<polling::v1::PollingRegistryService::Stub> stub_;
   JobsImportTally tally_;
   int64_t total_ = 0;  // jobs that Redis had at the beginning

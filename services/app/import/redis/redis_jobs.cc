@@ -26,7 +26,7 @@ StatusOr<int64_t> CountRedisJobs(redis::Client& redis, const std::string& key) {
 }
 
 Status ForEachRedisJob(redis::Client& redis, const std::string& key,
-                       const std::function<Status(std::vector<RedisJob> jobs)>& take) {
+                       FunctionRef<Status(std::vector<RedisJob> jobs)> take) {
   std::string cursor = "0";
   for (int64_t scans = 0; scans < kMaxScans; ++scans) {
     WINNOW_ASSIGN_OR_RETURN(const redis::Reply reply,

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "services/platform/base/clock.h"
+#include "services/platform/base/function_ref.h"
 #include "services/platform/base/status.h"
 #include "services/platform/redis/client.h"
 
@@ -27,7 +27,7 @@ using RedisJob = std::pair<std::string, std::string>;
 // Calls `take` with some jobs at a time, some hundred usually. A job that is there all the time
 // comes at least once, and perhaps in two calls. Ends with the first error of `take`.
 Status ForEachRedisJob(redis::Client& redis, const std::string& key,
-                       const std::function<Status(std::vector<RedisJob> jobs)>& take);
+                       FunctionRef<Status(std::vector<RedisJob> jobs)> take);
 
 // The time that a score stands for; nothing when it is none of years 1 to 9999.
 std::optional<Time> TimeOfScore(const std::string& score);

@@ -30,7 +30,7 @@ StatusOr<std::unique_ptr<redis::Client>> OpenRedis(const RedisSource& source, Me
 Deadline RedisDeadline() { return std::chrono::steady_clock::now() + std::chrono::seconds(10); }
 
 Status ForEachRedisKey(redis::Client& redis, const std::string& prefix,
-                       const std::function<void(const std::string& key)>& take) {
+                       FunctionRef<void(const std::string& key)> take) {
   const std::string pattern = PatternOf(prefix);
   std::string cursor = "0";
   for (int scans = 0; scans < kMaxScans; ++scans) {

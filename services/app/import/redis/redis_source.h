@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
+#include "services/platform/base/function_ref.h"
 #include "services/platform/base/status.h"
 #include "services/platform/redis/client.h"
 
@@ -24,6 +24,6 @@ Deadline RedisDeadline();
 // Calls `take` with every key that begins with `prefix`; one that comes or goes meanwhile may be
 // left out, and one may come twice. FAILED_PRECONDITION when there are too many keys to look at.
 Status ForEachRedisKey(redis::Client& redis, const std::string& prefix,
-                       const std::function<void(const std::string& key)>& take);
+                       FunctionRef<void(const std::string& key)> take);
 
 }  // namespace winnow::app

@@ -205,8 +205,14 @@ TEST(LlmCanaries, AreOfTwoStatusesWhereThePolicyKnowsTwo) {
   EXPECT_EQ(PickCanaries(only, 1).size(), 1u);
 }
 
+class SilentWorld final : public LlmWorld {
+  WireReply Post(const std::string&, FunctionRef<bool()>) override { return {}; }
+  void Wait(Deadline, FunctionRef<bool()>) override {}
+  uint64_t Random() override { return 0; }
+};
+
 TEST(LlmCost, IsNeverMoreThanWhatWasReserved) {
-  const LlmWorld world{};
+  SilentWorld world;
   const Asker asker({"m", 250'000, 2'000'000, 100}, world, seconds(1));
   EXPECT_EQ(asker.CostOf({1'000'000, 1'000'000}), 2'250'000);
   EXPECT_EQ(asker.CostOf({1, 0}), 1) << "rounded up";

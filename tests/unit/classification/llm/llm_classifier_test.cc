@@ -38,34 +38,40 @@ class PlayedTime {
 };
 
 // A task's world: what was delivered and reserved, checked as it comes.
-struct World final : TaskSink {
+struct World final : TaskSink, LlmWorld {
   explicit World(FakeLlm& given) : model(given) {}
 
-  LlmWorld Make() {
-    LlmWorld world;
-    world.post = [this](const std::string& body, const std::function<bool()>&) {
-      time.Pass(milliseconds(20));
-      const test::LlmReply answer = model.Answer("", body);
-      if (answer.slow) {
-        time.Pass(seconds(60));
-        return WireReply{0, "", {}, Failure::kDeadline};
-      }
-      if (answer.cut) return WireReply{0, "", {}, Failure::kTransient};
-      WireReply reply{answer.status, answer.body};
-      for (const auto& [name, value] : answer.headers) {
-        if (name == "Retry-After") reply.retry_after = seconds(std::stoi(value));
-      }
-      return reply;
-    };
-    world.now = [this] { return time.Now(); };
-    world.wait = [this](Deadline until, const std::function<bool()>&) { time.WaitUntil(until); };
-    world.random = [this] {
-      const std::lock_guard lock(mutex);
-      return random();
-    };
-    world.called = [this](Failure failure) { ++ended[static_cast<size_t>(failure)]; };
-    return world;
+  // Not owned.
+  std::shared_ptr<LlmWorld> Make() { return {std::shared_ptr<void>(), this}; }
+
+  WireReply Post(const std::string& body, FunctionRef<bool()>) override {
+    if (checks_retry_after) {
+      EXPECT_GE(time.Now(), Deadline(milliseconds(limited.load())));
+    }
+    time.Pass(milliseconds(20));
+    const test::LlmReply answer = model.Answer("", body);
+    if (answer.slow) {
+      time.Pass(seconds(60));
+      return {0, "", {}, Failure::kDeadline};
+    }
+    if (answer.cut) return {0, "", {}, Failure::kTransient};
+    WireReply reply{answer.status, answer.body};
+    for (const auto& [name, value] : answer.headers) {
+      if (name == "Retry-After") reply.retry_after = seconds(std::stoi(value));
+    }
+    if (reply.status == 429) {
+      limited = std::chrono::duration_cast<milliseconds>(time.Now().time_since_epoch()).count();
+      limited += 30'000;
+    }
+    return reply;
   }
+  Deadline Now() override { return time.Now(); }
+  void Wait(Deadline until, FunctionRef<bool()>) override { time.WaitUntil(until); }
+  uint64_t Random() override {
+    const std::lock_guard lock(mutex);
+    return random();
+  }
+  void CountCall(Failure failure) override { ++ended[static_cast<size_t>(failure)]; }
 
   Task MakeTask(std::span<const Comment> comments) { return {decider, comments, *this}; }
 
@@ -100,6 +106,8 @@ struct World final : TaskSink {
   bool IsStopped() const override { return stop.load(); }
 
   FakeLlm& model;
+  bool checks_retry_after = false;  // that no call comes within 30 s of a 429
+  std::atomic<int64_t> limited = 0;
   PlayedTime time;
   Decider decider{EmbeddedModel(), DefaultPolicy()};
   std::mutex mutex;
@@ -326,22 +334,13 @@ TEST(LlmPort, TakesRetryAfterAsAFloorForAllCalls) {
   FakeLlm model;
   model.set_retry_after(30);
   World world(model);
-  std::atomic<int64_t> limited = 0;
-  LlmWorld made = world.Make();
-  made.post = [&, post = made.post](const std::string& body, const std::function<bool()>& stop) {
-    EXPECT_GE(world.time.Now(), Deadline(milliseconds(limited.load())));
-    WireReply reply = post(body, stop);
-    if (reply.status != 429) return reply;
-    limited = std::chrono::duration_cast<milliseconds>(world.time.Now().time_since_epoch()).count();
-    limited += 30'000;
-    return reply;
-  };
+  world.checks_retry_after = true;
   model.set_choose([](size_t call, const auto&) {
     return call % 3 == 1 ? LlmFault::kRateLimit : LlmFault::kNone;
   });
   LlmOptions options = Options();
   options.concurrency = 1;
-  LlmClassifier port(options, made);
+  LlmClassifier port(options, world.Make());
   const std::vector<Comment> comments = Comments(160);
   EXPECT_EQ(*port.Judge(world.MakeTask(comments)), Failure::kNone);
   ExpectWhole(world, comments);
