@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./x ci: lint, every suite, the unit suites again under sanitizers, clang-tidy on what changed.
-# Runs all phases and then tells how long each took and which failed.
+# Runs all phases, then prints how long each took and which failed.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
@@ -45,7 +45,7 @@ summary() {
   printf '\n######## summary\n'
   printf '%s\n' "${times[@]}"
   if [ "${#reruns[@]}" -gt 0 ]; then
-    printf '\n!!!! a try failed and was run again, a defect to mend:\n'
+    printf '\n!!!! a try failed and was run again, a defect to fix:\n'
     printf '!!!!   %s\n' "${reruns[@]}"
   fi
   [ "${#failed[@]}" -eq 0 ] || die "failed: ${failed[*]}"

@@ -14,7 +14,7 @@ die() {
   exit 1
 }
 
-# usage_error <text>: exit 2 tells a wrong call from a failed one.
+# usage_error <text>: exit 2 distinguishes a wrong call from a failed one.
 usage_error() {
   say "x: $*"
   say "See: ./x --help"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# ./x lint: every check that needs no build. Changes nothing; ./x fmt mends what is format.
+# ./x lint: every check that needs no build. Changes nothing; ./x fmt fixes the formatting.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . tools/lib.sh
 
 failed=()
 
-# check <name> <command>...: runs all of them, so that one run tells everything there is to mend.
+# check <name> <command>...: runs all of them, so that one run reports every finding.
 check() {
   local name="$1"
   shift
@@ -38,6 +38,6 @@ check "python" tools/python.sh lint
 check "shell" shell_scripts
 check "tidy" "$VENV/bin/python" tests/tidy/tidy.py .
 check "no generated code" no_generated_code
-[ "${#failed[@]}" -eq 0 ] || die "lint found something to mend in: ${failed[*]}
-(./x fmt mends formats)"
+[ "${#failed[@]}" -eq 0 ] || die "lint failed in: ${failed[*]}
+(./x fmt fixes formatting)"
 say "lint: clean"

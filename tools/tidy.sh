@@ -40,7 +40,7 @@ case "${1:-}" in
   --all) mapfile -t files < <(find services tests -name '*.cc' | sort) ;;
   -*) usage_error "tidy takes --all or a commit, not '$1'" ;;
   *)
-    in_git || not_run "this is no git checkout; --all checks every file"
+    in_git || not_run "this is not a git checkout; --all checks every file"
     base="${1:-$(default_base)}"
     [ -n "$base" ] || not_run "this clone has no commit to compare with"
     git rev-parse --verify --quiet "$base^{commit}" >/dev/null ||
@@ -57,6 +57,6 @@ step "clang-tidy on $(wc -l <"$DATABASE.files") files"
 # Findings are on standard output; standard error counts what was suppressed in others' headers.
 if ! xargs -r -d '\n' -n 1 -P "$JOBS" clang-tidy --quiet -p "$DATABASE" <"$DATABASE.files" \
   2> >(grep -v ' warnings\? generated\.$' >&2); then
-  die "clang-tidy found something to mend"
+  die "clang-tidy found defects"
 fi
 say "clang-tidy: clean"

@@ -24,7 +24,7 @@ constexpr const char* kFooter = R"(First steps:
 
 Exit codes: 0 done; 1 failed; 2 wrong call or configuration; 3 the server or what it needs is away;
 4 imported, except what was refused; 130 interrupted; 141 nobody reads standard output.
-`winnow COMMAND --help` tells more.)";
+`winnow COMMAND --help` shows its options.)";
 
 // Of a word where a command should be the library says only that a command is missing. Whether it
 // was that.

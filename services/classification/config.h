@@ -12,7 +12,7 @@ namespace winnow::classification {
 StatusOr<std::shared_ptr<LlmWorld>> MakeLlmWorld(const config::v1::LanguageModel& config,
                                                  Metrics& metrics);
 
-// The port to the configured server; null when there is none. Errors name the setting.
+// The port to the configured server; null if there is none. Errors name the setting.
 StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,
                                                            Metrics& metrics);
 

@@ -111,7 +111,7 @@ struct State {
   StoreWatches watches;
   std::unique_ptr<ProjectionWorker> projection;  // null: no Redis
   std::shared_ptr<LlmClassifier> llm;            // null: there is none
-  Status llm_status;                             // of its making, told at the start
+  Status llm_status;                             // of its making, returned at the start
   RunWorker worker;
   Handlers handlers;
   Service service;

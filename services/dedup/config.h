@@ -15,7 +15,7 @@ namespace winnow::dedup {
 // Rules of a namespace that has none of its own yet.
 Policy InitialPolicy(const config::v1::Dedup& config);
 
-// How long a document that somebody waits for waits for its vector.
+// How long an urgent document waits for its vector.
 std::chrono::milliseconds EmbedderTime(const config::v1::Dedup& config);
 
 // Null when none is configured. Error: INVALID_ARGUMENT for a key file that cannot be read.

@@ -133,7 +133,7 @@ struct State {
   DecisionMetrics metrics;
   MemoryBudget memory;
   LoadBudget loads;
-  StatusOr<std::unique_ptr<EmbedderWorker>> embedder;  // an error is told by the target's start
+  StatusOr<std::unique_ptr<EmbedderWorker>> embedder;  // an error is returned by the target's start
   DecisionParts parts;
   DecisionStore store;
   HistoryStore history;

@@ -250,8 +250,16 @@ class Text(unittest.TestCase):
             "Redis is away",
         ):
             self.assertEqual({"message"}, rules_hit(STORE, f'P("{bad}");\n'), bad)
-        for good in ('P("is no longer leased");', "P(a);  // is no item id", 'P("is not an id");'):
+        for good in ('P("is no longer leased");', 'P("is not an id");'):
             self.assertEqual(set(), rules_hit(STORE, f"{good}\n"), good)
+
+    def test_comments_and_documents_are_plain_english(self) -> None:
+        for bad in ("a reader is told", "an operator mends it", "what is no item id", "who waits"):
+            self.assertEqual({"idiom"}, rules_hit(STORE, f"F();  // {bad}\n"), bad)
+            self.assertEqual({"idiom"}, rules_hit("docs/a.md", f"{bad}\n"), bad)
+        for good in ("there is no reader", "it is no longer leased", "recommended, amended"):
+            self.assertEqual(set(), rules_hit(STORE, f"F();  // {good}\n"), good)
+            self.assertEqual(set(), rules_hit("tests/unit/a_test.cc", "F();  // is told\n"))
 
     def test_sleeping_is_banned_outside_the_polling_helper(self) -> None:
         for call in ("std::this_thread::sleep_for(1s);", "usleep(5);", "sleep(5);"):

@@ -25,6 +25,12 @@ UNCLEAR_IN_MESSAGES = re.compile(
     r"\b(tells?|told|mend\w*|(?<!there )(is|are) no (?!longer\b)[a-z]\w*|as may"
     r"|said aloud|who waits|(went|is|was) away|goes? on trying|is back)\b"
 )
+# The same in comments and documents. In tests their names quote what callers see.
+IDIOMS = re.compile(
+    r"\b([Tt]ells?|[Tt]old|[Mm]end(s|ed|ing)?|said aloud|who waits?|[Ww]hoever"
+    r"|(?<![Tt]here )(is|are) no (?!longer\b|more\b|[a-z]+er\b)[a-z]+)\b"
+)
+IDIOM_SUFFIXES = {".cc", ".h", ".java", ".md", ".proto", ".py", ".sh", ".yaml"}
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 
 
@@ -158,6 +164,20 @@ def check_messages(source: Source) -> Iterator[Finding]:
             yield Finding(source.path, line, "message", message)
 
 
+def check_idioms(source: Source) -> Iterator[Finding]:
+    """Every line of text outside the tests; CHANGELOG.md quotes what was, and stays."""
+    if source.suffix not in IDIOM_SUFFIXES or source.path.startswith("tests/"):
+        return
+    if source.path == "CHANGELOG.md":
+        return
+    for number, text in enumerate(source.text.split("\n"), 1):
+        # Strings of C++ are messages, above.
+        checked = text.partition("//")[2] if source.is_cpp else text
+        for match in IDIOMS.finditer(checked):
+            message = f"'{match.group()}': say it in plain technical English"
+            yield Finding(source.path, number, "idiom", message)
+
+
 def matches(source: Source, code: str, calls: tuple[Call, ...]) -> Iterator[Finding]:
     for call in calls:
         if not call.applies(source.path):
@@ -201,7 +221,15 @@ def check_sql(source: Source) -> Iterator[Finding]:
         yield Finding(source.path, line, "sql", "name the columns: a migration may add one")
 
 
-CHECKS = (check_lines, check_file, check_words, check_messages, check_calls, check_sql)
+CHECKS = (
+    check_lines,
+    check_file,
+    check_words,
+    check_messages,
+    check_idioms,
+    check_calls,
+    check_sql,
+)
 
 
 def check(source: Source) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
-// How well pairs of sentences that mean the same are told from others: best F1 and AUC over the
-// public sets of WINNOW_DATA/pairs, by each score that needs no model, by the best known lexical
-// floor (Jaccard of characters in twos, measured in the same run), and by a model where one is
-// given. Run in the repository:
+// How well pairs of sentences of the same meaning are separated from others: best F1 and AUC over
+// the public sets of WINNOW_DATA/pairs, by each score that needs no model, by the best known
+// lexical floor (Jaccard of characters in twos, measured in the same run), and by a model where one
+// is given. Run in the repository:
 //
 //   pairs_report SET [URL MODEL]      SET: korsts-dev, korsts-train, question-pair-train, parakqc
 //

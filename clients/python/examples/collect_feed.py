@@ -128,7 +128,7 @@ def await_decision(
 
 
 def collect(client: winnow.Winnow, items: Iterator[winnow.Item]) -> None:
-    """Puts the items in and tells what became of each kind."""
+    """Stores the items and prints how many had which outcome."""
     new: list[tuple[str, str]] = []
     known = refused = 0
     for item, result in client.collector.ingest_items(items):

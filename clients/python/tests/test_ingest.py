@@ -105,7 +105,7 @@ def test_a_caller_may_stop_early(client: winnow.Winnow, script: Script) -> None:
     stream = client.collector.ingest_items(endless, window=4)
     first, _ = next(stream)
     assert first.title == "item 0"
-    stream.close()  # type: ignore[attr-defined]  # a generator, told as an iterator
+    stream.close()  # type: ignore[attr-defined]  # a generator, typed as an iterator
     client.collector.get_item("the connection still works")
 
 

@@ -5,7 +5,7 @@ namespace winnow::app {
 // SIGINT, SIGTERM and SIGHUP as something to wait for. Install() replaces whatever dispositions and
 // masks were inherited: a script's background job ignores SIGINT, and Ctrl-C must work all the
 // same. (SIGHUP stays ignored where it was: that is what nohup is for.) A second SIGINT ends the
-// process at once. SIGPIPE is ignored: writes tell by their error, but see EndWithReader().
+// process at once. SIGPIPE is ignored: writes report it by their error, but see EndWithReader().
 class Interrupt {
  public:
   // Before any thread is started. There is one per process.

@@ -17,10 +17,10 @@ SignalWatch::SignalWatch(const Interrupt& interrupt, std::function<void(int coun
         std::mutex mutex;
         std::condition_variable_any ended;
         std::unique_lock lock(mutex);
-        int told = 0;
+        int reported = 0;
         do {
           const int count = interrupt.count();
-          if (count > told) on_signal(told = count);
+          if (count > reported) on_signal(reported = count);
         } while (!ended.wait_for(lock, stop, kLookEvery, [&] { return stop.stop_requested(); }));
       }) {}
 

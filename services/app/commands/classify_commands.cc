@@ -155,7 +155,7 @@ void PrintImport(const ImportCommentsResponse& imported) {
   }
 }
 
-// Sends a dump in parts; the last one's answer tells of the whole.
+// Sends a dump in parts; the last one's response covers the whole.
 StatusOr<ImportCommentsResponse> SendDump(const ClassifyOptions& options, const std::string& raw,
                                           const Remote& remote, Stub& stub) {
   const size_t parts = std::max<size_t>(1, (raw.size() + kPart - 1) / kPart);

@@ -43,7 +43,7 @@ bool PrintDecisionLine(const dedup::v1::Decision& decision) {
   std::cout << ShortTime(decision.arrival_time()) << "  " << Printable(decision.channel()) << "  "
             << Printable(decision.document_id()) << "  ";
   PrintVerdict(decision);
-  std::cout << std::endl;  // whoever follows sees it at once
+  std::cout << std::endl;  // a follower sees it at once
   return static_cast<bool>(std::cout);
 }
 

@@ -33,7 +33,7 @@ class DuplicateLister {
         dedup_(DedupService::NewStub(remote.channel())),
         newsfeed_(NewsFeedService::NewStub(remote.channel())) {}
 
-  // Of one original, as the API tells them.
+  // Of one original, as the API returns them.
   StatusOr<ListDuplicatesResponse> List(const std::string& id) {
     dedup::v1::ListDuplicatesRequest request;
     request.set_namespace_(options_.item_namespace);
@@ -46,7 +46,7 @@ class DuplicateLister {
     return response;
   }
 
-  // Titles of items by id; ids that are no items of the collector have none.
+  // Titles of items by id; ids that are not items of the collector have none.
   StatusOr<std::map<std::string, std::string>> Titles(const std::vector<std::string>& ids) {
     collector::v1::BatchGetItemsRequest request;
     for (const std::string& id : ids) request.add_ids(id);

@@ -138,7 +138,7 @@ void AddList(CLI::App& group, Command& chosen) {
   auto options = std::make_shared<EventsOptions>();
   CLI::App* command = group.add_subcommand("list", "events that a consumer could not take");
   command->footer(
-      "Tells of each its id, event, times, attempts, queue and the reason; never what it "
+      "Shows the ID, event, times, attempts, queue and reason of each; never what it "
       "carries.\n\n"
       "Example:\n  winnow events list --event ItemCollected --count 5");
   command->add_option("--page-token", options->page_token, "go on from here");

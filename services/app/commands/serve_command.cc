@@ -48,7 +48,7 @@ Examples:
 Exit codes: 0 ended by a signal; 1 failed; 2 wrong call or configuration; 3 a dependency is
 away; 5 the gRPC port did not answer for a minute.)";
 
-// Whoever waits for the file to appear finds it complete.
+// A program that waits for the file to appear finds it complete.
 Status WriteAddressFile(const std::string& path, const std::string& address) {
   const std::string fresh = path + ".new";
   {
@@ -126,7 +126,7 @@ Status Run(const config::v1::Config& config, const ServeOptions& options,
     if (count > 1) serving.SkipDrainDelay();
   });
   if (Status started = Start(config, options, serving); !started.ok()) {
-    serving.SkipDrainDelay();  // nobody was told that it serves
+    serving.SkipDrainDelay();  // readiness was never announced
     if (!interrupt.requested()) {
       serving.Stop().IgnoreError();  // of which the start's error is the cause
       return started;

@@ -202,7 +202,7 @@ Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 void RemoveCheckpoint(const std::string& path) {
-  std::error_code error;  // when it cannot be removed, it will tell of another import
+  std::error_code error;  // when it cannot be removed, it belongs to another import
   fs::remove(path, error);
 }
 

@@ -34,7 +34,7 @@ struct Checkpoint {
 // ~/.local/state/winnow. Absent when there is no such place.
 std::optional<std::string> DefaultCheckpointPath(const ImportIdentity& identity);
 
-// Absent when there is none of this import. A file that is damaged or of another import counts as
+// Absent if there is none of this import. A file that is damaged or of another import counts as
 // none.
 std::optional<Checkpoint> ReadCheckpoint(const std::string& path, const ImportIdentity& identity);
 

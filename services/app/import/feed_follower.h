@@ -16,7 +16,7 @@ class FeedFollower {
   FeedFollower(const Remote& remote, std::string item_namespace);
 
   // Whether the article of an accepted item is in the feed within `limit`. One that was merged into
-  // another by its address never is, and a server without the newsfeed target never tells.
+  // another by its address never is, and a server without the newsfeed target never reports one.
   bool Has(const std::string& id, std::chrono::milliseconds limit);
 
  private:

@@ -152,7 +152,7 @@ std::variant<Item, Refusal> ItemParser::Parse(std::string_view line) {
   item.set_namespace_(namespace_);
   std::string_view source_name;
   for (const auto [name, value] : object) {
-    // A value that is no text cannot be a name: as that of an unknown field it loses no item.
+    // A value that is not a text cannot be a name: as that of an unknown field it loses no item.
     if (name == kAlias && (value.is_null() || value.get(source_name) == simdjson::SUCCESS)) {
       continue;
     }

@@ -18,7 +18,7 @@ constexpr size_t kMaxUnanswered = 4000;
 constexpr size_t kMaxUnansweredBytes = 32 << 20;
 // How long the server may take for an answer, or stay away, before the import gives up.
 constexpr seconds kPatience{60};
-// How often a wait looks at what no notification tells: Ctrl-C, a silent server.
+// How often a wait polls what has no notification: Ctrl-C, a silent server.
 constexpr milliseconds kTick{200};
 constexpr milliseconds kFirstDelay{100};
 constexpr milliseconds kMaxDelay{2000};

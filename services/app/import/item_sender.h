@@ -28,7 +28,7 @@ struct Stored {
 };
 using LineResult = std::variant<Refusal, Stored>;
 
-// Sends lines over CollectorService.IngestItems and tells what became of each, in order. A
+// Sends lines over CollectorService.IngestItems and reports the outcome of each, in order. A
 // connection that breaks is made again and what was not answered is sent again: the server knows an
 // item by its channel and address.
 class ItemSender {

@@ -31,7 +31,7 @@ class Progress {
   const bool terminal_;
   const Clock::time_point begun_ = Clock::now();
   Clock::time_point next_;
-  int64_t lines_before_ = -1;  // this run's: what a checkpoint brought is no speed of now
+  int64_t lines_before_ = -1;  // this run's: what a checkpoint brought is not a speed of now
   std::string drawn_;
 };
 

@@ -45,10 +45,10 @@ StatusOr<LoadedConfig> LoadConfigAndOrigins(const ConfigOptions& options) {
   const std::vector<Violation> unread = violations.all();
   const auto add = [&](const Status& status) {
     for (const Violation& each : ViolationsOf(status)) {
-      const bool told = std::any_of(unread.begin(), unread.end(), [&](const Violation& other) {
+      const bool reported = std::any_of(unread.begin(), unread.end(), [&](const Violation& other) {
         return other.field == each.field;
       });
-      if (!told) violations.Add(each.field, each.description);
+      if (!reported) violations.Add(each.field, each.description);
     }
   };
   add(CheckConfig(config));

@@ -33,7 +33,7 @@ Micros MicrosOf(const google::protobuf::Duration& duration) {
   return FromDuration(duration).value_or(Micros(0));
 }
 
-// Tells how long each phase of a stop took: what an operator asks when one takes long.
+// Logs how long each phase of a stop took, for operators who wonder why one took long.
 class Phase {
  public:
   void Ended(std::string_view what) {

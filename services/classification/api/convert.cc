@@ -293,7 +293,7 @@ std::vector<v1::Verdict> FromLists(const std::string& json, Violations& violatio
       verdict.set_status(ToProto(status));
       std::string id;
       if (verdicts.size() >= kMaxListed || !reader.ReadString(id)) return false;
-      // Whatever is no id is refused by name later; a message holds UTF-8 only.
+      // Whatever is not an id is refused by name later; a message holds UTF-8 only.
       verdict.set_comment_id(IsValidUtf8(id) ? id : "");
       verdicts.push_back(std::move(verdict));
       return true;

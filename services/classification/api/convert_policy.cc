@@ -3,7 +3,7 @@
 #include "services/platform/base/text.h"
 #include "services/platform/proto/timestamp.h"
 
-// Policies, as messages, as they are stored, and as they are told apart.
+// Policies as messages.
 namespace winnow::classification {
 std::string ToPolicyName(const std::string& name, const std::string& field,
                          Violations& violations) {

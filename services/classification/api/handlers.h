@@ -17,10 +17,10 @@
 
 namespace winnow::classification {
 
-// What computes for long asks between its parts whether somebody waits for it still.
+// CANCELLED or DEADLINE_EXCEEDED once the caller no longer waits; long computations check it.
 Status CheckWanted(const rpc::CallContext& call);
 
-// Who says what the request asks for, and why.
+// The request's actor (default: the caller) and note.
 template <class Request>
 Actor ToActor(const rpc::CallContext& call, const Request& request, Violations& violations) {
   CheckNote(request.note(), violations);

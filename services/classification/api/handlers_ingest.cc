@@ -96,7 +96,7 @@ void Refuse(const std::string& id, const char* why, v1::IngestedVerdicts& ingest
   refused.set_why(why);
 }
 
-// The verdicts of known comments, once each; what becomes of the others is told in `ingested`.
+// The verdicts of known comments, once each; the outcome of the others is in `ingested`.
 std::vector<CommentOutcome> Sort(const Delivered& delivered, std::span<const FoundComment> found,
                                  v1::IngestedVerdicts& ingested) {
   std::unordered_map<int64_t, size_t> first;  // of the comments of this message

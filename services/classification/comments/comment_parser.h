@@ -32,7 +32,7 @@ struct ParseReport {
 inline constexpr size_t kMaxCommentBytes = 80'000;
 
 // Reads all comments and hands each valid one on, in the order of the file; a comment with id
-// beyond the rules, without text or over-long is skipped, and told. Stops when `take` fails.
+// beyond the rules, without text or over-long is skipped, and reported. Stops when `take` fails.
 // Errors: INVALID_ARGUMENT on `field` when the bytes are of no known shape or broken, with the
 // place; comments before it were handed on.
 StatusOr<ParseReport> ParseComments(std::string_view bytes, const std::string& field,

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kBesideHolders{20};  // who waits for others' reservations looks again
+constexpr milliseconds kBesideHolders{20};  // between looks at others' reservations
 constexpr int64_t kMillion = 1'000'000;
 
 // Those that time may heal.

@@ -93,9 +93,9 @@ bool ReadCompletion(std::string_view body, Choice& choice, std::optional<Usage>&
   JsonReader reader(body);
   const bool read = reader.ReadObject([&](std::string_view name) {
     if (name == "usage" && reader.Peek() == JsonReader::Kind::kObject) {
-      Usage told;
-      if (!ReadUsage(reader, told)) return false;
-      if (told.prompt_tokens >= 0 && told.completion_tokens >= 0) usage = told;
+      Usage reported;
+      if (!ReadUsage(reader, reported)) return false;
+      if (reported.prompt_tokens >= 0 && reported.completion_tokens >= 0) usage = reported;
       return true;
     }
     if (name != "choices" || reader.Peek() != JsonReader::Kind::kArray) return reader.Skip();
@@ -107,7 +107,7 @@ bool ReadCompletion(std::string_view body, Choice& choice, std::optional<Usage>&
   return read && reader.Peek() == JsonReader::Kind::kEnd && choice.found;
 }
 
-// "1" is 0; -1 for anything that is no ordinal of the question, in its one spelling.
+// "1" is 0; -1 for anything that is not an ordinal of the question, in its one spelling.
 int ToIndex(std::string_view key, size_t count) {
   size_t ordinal = 0;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), ordinal);

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kBesideProbe{50};  // who waits for another's probe looks again
+constexpr milliseconds kBesideProbe{50};  // between looks at another call's probe
 
 }  // namespace
 

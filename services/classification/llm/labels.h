@@ -12,7 +12,7 @@ namespace winnow::classification {
 struct Label {
   std::string name;     // "normal", "content_suggestion", "filtered_spam"
   std::string head;     // of the policy's rule; empty for what no rule says
-  std::string meaning;  // told to the model
+  std::string meaning;  // part of the prompt
   CommentStatus status = CommentStatus::kNone;
   std::string reason;
 };

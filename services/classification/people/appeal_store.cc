@@ -55,7 +55,7 @@ StatusOr<Appeal> Read(pg::Session& session, const NumberKey& key) {
   return ToAppeal(rows[0]);
 }
 
-// Granting is an override, which the audit tells as what it is.
+// Granting is an override, audited as "appeal_granted".
 Status Answer(pg::Session& session, const Appeal& appeal, const AppealStore::Resolution& resolution,
               Time now) {
   if (resolution.state == AppealState::kGranted) {

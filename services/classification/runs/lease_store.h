@@ -30,7 +30,7 @@ class LeaseStore {
       : reads_(reads), writes_(writes), clock_(clock), retention_(retention) {}
 
   // The oldest run of one of the classifiers that is pending or whose lease expired; none if there
-  // is no such run.
+  // is not a such run.
   StatusOr<std::optional<Lease>> LeaseRun(Deadline deadline, const std::string& owner,
                                           std::span<const std::string> classifiers);
   Status ExtendLease(Deadline deadline, const Lease& lease);

@@ -236,7 +236,7 @@ void RunWorker::BeatLoop() {
     }
     for (const auto& [lane, lease] : held) {
       const Status extended = parts_.leases.ExtendLease(In(kBeat), lease);
-      // While the store is away, writing outcomes tells.
+      // While the store is unavailable, writing outcomes reports it.
       if (extended.code() != StatusCode::kFailedPrecondition) continue;
       const std::lock_guard lock(mutex_);
       const bool same = lane->held && lane->held->run.id == lease.run.id;

@@ -17,7 +17,7 @@ Deadline In(std::chrono::milliseconds time) { return std::chrono::steady_clock::
 
 void RunWorker::ActivateComplete() {
   const auto waiting = parts_.runs.RunsToActivate(In(kStepTime));
-  if (!waiting.ok()) return;  // LeaseRun tells why
+  if (!waiting.ok()) return;  // LeaseRun logs why
   for (const Run& run : *waiting) {
     const auto active =
         parts_.runs.ActivateRun(In(kStepTime), {run.video.ns, run.id}, {.actor = "winnow"});

@@ -5,7 +5,7 @@
 namespace winnow::classification {
 namespace {
 
-// What stands in the run of these comments. Whoever holds the run's row is alone with its rows but
+// The run's verdicts of these comments. The holder of the run's row is their only writer, but
 // for overrides, which hold the video alone.
 constexpr pg::Statement kReadVerdicts{
     "classification.standing_verdicts",
@@ -106,7 +106,7 @@ struct Deltas {
   StatusCounts statuses{};
 };
 
-// The first verdict of a content stays; a failure may be mended.
+// The first verdict of a content stays; a failure may be replaced.
 bool Stays(const Known& before, const CommentOutcome& now) {
   if (before.status != CommentStatus::kNone) return before.content_hash == now.content_hash;
   return before.failed && now.outcome.status == CommentStatus::kNone;

@@ -13,7 +13,7 @@
 namespace winnow::collector {
 
 // What a caller may set; the rest is ignored, as output only fields are. Adds the violations of
-// fields that cannot be told in the domain, under `path`.
+// fields that the domain type cannot hold, under `path`.
 Item FromProto(const v1::Item& item, std::string_view path, Violations& violations);
 
 v1::Item ToProto(Item item);

@@ -13,7 +13,7 @@
 
 namespace winnow::collector {
 
-// Who watches the runs. They are read by their positions, a few times a second while somebody
+// The watches of runs. Runs are read by their positions, a few times a second while somebody
 // watches: runs of other processes are seen too, and none is missed or repeated.
 class RunWatches {
  public:

@@ -12,7 +12,7 @@
 // Sources, runs and quotas between the API's messages and the domain.
 namespace winnow::collector {
 
-// What a caller may set. Violations under "source" for what cannot be told in the domain.
+// What a caller may set. Violations under "source" for what the domain type cannot hold.
 Source FromProto(const v1::Source& source, Violations& violations);
 v1::Source ToProto(const Source& source);
 v1::Run ToProto(const Run& run);

@@ -28,7 +28,7 @@ void CheckRequestId(const std::string& id, Violations& violations) {
 }
 
 // The credential that a source names, if there is one, is of the right vendor. That there is none
-// is no error here: it may be configured where the sources run.
+// is not an error here: it may be configured where the sources run.
 void CheckCredential(const std::vector<Credential>& credentials, const Source& source,
                      Violations& violations) {
   const Credential* found = FindCredential(credentials, source.credential);
@@ -248,10 +248,10 @@ StatusOr<v1::ImportOpmlResponse> SourceHandlers::ImportOpml(const rpc::CallConte
                            static_cast<int32_t>(created));
   response.set_refused_count(static_cast<int32_t>(opml->refused));
   for (RefusedOutline& one : opml->refusals) {
-    v1::RefusedOutline& told = *response.add_refused();
-    told.set_title(std::move(one.title));
-    told.set_url(std::move(one.url));
-    told.set_reason(std::move(one.reason));
+    v1::RefusedOutline& refused = *response.add_refused();
+    refused.set_title(std::move(one.title));
+    refused.set_url(std::move(one.url));
+    refused.set_reason(std::move(one.reason));
   }
   return response;
 }

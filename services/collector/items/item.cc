@@ -43,7 +43,7 @@ bool IsLanguageTag(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return IsAsciiAlnum(c) || c == '-'; });
 }
 
-// Enough for an address that is only handed on: whoever fetches it judges it in full.
+// Enough for an address that is only handed on: the service that fetches it validates it in full.
 bool IsHttpUrl(std::string_view url) {
   const bool http = StartsWithAnyCase(url, "http://");
   if (!http && !StartsWithAnyCase(url, "https://")) return false;

@@ -74,7 +74,7 @@ std::vector<Item> ReadPage(pg::Session& session, const ListQuery& query, const L
   const bool begun = !at.id.empty();
   const std::string time = begun ? pg::ToParameter(at.arrival_time) : kEndOfTime;
   const std::string id = begun ? at.id : kLastId;
-  const int limit = query.page_size + 1;  // one more tells whether there is a next page
+  const int limit = query.page_size + 1;  // one more shows whether there is a next page
   const pqxx::result rows =
       query.channel.empty()
           ? session.Execute(kList, query.ns, time, id, settled_id, at.snapshot, limit)

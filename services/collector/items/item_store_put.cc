@@ -80,7 +80,7 @@ StatusOr<Outcome> Insert(pg::Session& session, const PutBatch& batch,
   if (next != ids.end()) return Internal("rows were not created in the order given");
   AppendEvents(session, batch, outcome.created, traceparent);
   if (missing.empty()) return outcome;
-  // Whoever held these identities has committed: this statement's own snapshot sees them.
+  // The holders of these identities have committed: this statement's own snapshot sees them.
   for (Item& item : ReadByIdentity(session, missing)) {
     const Hash128Value identity = IdentityOf(item);
     outcome.known.emplace(identity, std::move(item));
@@ -94,7 +94,7 @@ StatusOr<PutItem> ReadKnown(const Item& put, Outcome& outcome) {
   return PutItem{std::move(known->second), false};
 }
 
-// The hash is no defence against someone who makes two meet: nothing false is answered then.
+// The hash does not resist deliberate collisions: no wrong result follows from one.
 Status CheckSame(const Item& put, const Item& stored) {
   return IsSame(put, stored) ? OkStatus() : Internal("two items have one identity hash");
 }

@@ -5,7 +5,7 @@
 namespace winnow::collector {
 namespace {
 
-// Takes a positive number off the front of `text`; 0 when there is none.
+// Takes a positive number off the front of `text`; 0 if there is none.
 uint64_t TakeNumber(std::string_view& text) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -20,13 +20,13 @@ struct Credential {
   std::string id;  // of Naver
   std::string key;
   QuotaLimits limits;
-  int64_t key_hash = 0;  // tells one key from another
+  int64_t key_hash = 0;  // identifies the key
 };
 
 // Whether sources of this kind may use it.
 bool Serves(const Credential& credential, SourceKind kind);
 
-// The one of that name; null when there is none.
+// The one of that name; null if there is none.
 const Credential* FindCredential(const std::vector<Credential>& credentials,
                                  const std::string& name);
 

@@ -85,7 +85,7 @@ StatusOr<Grant> LedgerClient::Reserve(Deadline deadline, const Credential& crede
         grant = collector::Reserve(state, credential.limits, word);
         left = DayLeft(state, credential.limits, word.now);
       }));
-  account.clock.Told(grant.granted);
+  account.clock.Granted(grant.granted);
   account.left->Set(static_cast<double>(left));
   if (grant.granted) account.calls->Increment();
   return grant;

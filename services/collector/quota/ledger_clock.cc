@@ -38,7 +38,7 @@ void LedgerClock::Move(Time to, Deadline steady) {
 ClockWord LedgerClock::Read(Deadline steady) const { return {At(steady), moved_, doubtful_calls_}; }
 
 // The state now has what the clock had to say of earlier calls.
-void LedgerClock::Told(bool granted) {
+void LedgerClock::Granted(bool granted) {
   if (moved_) doubtful_calls_ = 0;
   moved_ = false;
   if (granted) ++doubtful_calls_;

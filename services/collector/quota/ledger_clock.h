@@ -19,7 +19,7 @@ class LedgerClock {
   void Follow(Time vendor, Deadline steady);
   // What Reserve is to be asked with; and that it was, and what it answered.
   ClockWord Read(Deadline steady) const;
-  void Told(bool granted);
+  void Granted(bool granted);
   Time At(Deadline steady) const;
 
  private:

@@ -48,7 +48,7 @@ struct ClockWord {
   Time now{};
   // It was put right since it last spoke: the ages of earlier calls are not known.
   bool moved = false;
-  // Calls that were made since it was last told the vendor's time: they may be of another day than
+  // Calls that were made since it last learned the vendor's time: they may be of another day than
   // they were counted for.
   int64_t doubtful_calls = 0;
 };

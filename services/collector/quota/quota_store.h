@@ -19,7 +19,7 @@ class QuotaStore {
   // The pools outlive the store.
   QuotaStore(pg::Pool& reads, pg::Pool& writes) : reads_(reads), writes_(writes) {}
 
-  // Reads a credential's row under a lock, changes it and commits. `key_hash` tells keys apart: a
+  // Reads a credential's row under a lock, changes it and commits. `key_hash` identifies the key: a
   // block for a refused key ends with that key.
   Status Change(Deadline deadline, const std::string& credential, int64_t key_hash,
                 FunctionRef<void(QuotaState&)> change);

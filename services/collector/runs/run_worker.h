@@ -16,7 +16,7 @@ namespace winnow::collector {
 // The code of a run that was cut short because its process stops.
 inline constexpr char kStopped[] = "stopped";
 
-// Runs one source once: asks it page by page, stores what is new, and tells how it went.
+// Runs one source once: asks it page by page, stores what is new, and returns the outcome.
 class RunWorker {
  public:
   struct Parts {
@@ -26,7 +26,7 @@ class RunWorker {
     http::Client& client;
     ImageClient& images;
     const Clock& clock;
-    events::Transport* transport;  // delivers the events of stored items; null: not told
+    events::Transport* transport;  // delivers the events of stored items; null: not delivered
     // Of a whole answer.
     std::chrono::milliseconds vendor_timeout;
     std::chrono::milliseconds feed_timeout;

@@ -27,7 +27,7 @@ class ScheduleWorker {
     std::chrono::milliseconds lease{10'000};
     int threads = 4;
     std::chrono::seconds run_retention = std::chrono::hours(24 * 7);
-    pg::Sequencer* sequencer = nullptr;  // numbers ended runs; null: nobody watches them
+    pg::Sequencer* sequencer = nullptr;  // numbers ended runs; null: runs cannot be watched
   };
   // All outlive it.
   ScheduleWorker(SourceStore& sources, QuotaStore& quotas, LedgerClient& ledger, RunWorker& runner,

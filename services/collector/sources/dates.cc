@@ -51,7 +51,7 @@ class Scanner {
   bool TakeOneOf(std::string_view set) {
     return !text_.empty() && set.find(text_.front()) != std::string_view::npos && Take(front());
   }
-  // A number of `least` to `most` digits; -1 when there is none.
+  // A number of `least` to `most` digits; -1 if there is none.
   int Number(size_t least, size_t most) {
     size_t size = 0;
     int value = 0;

@@ -22,7 +22,7 @@ struct Feed {
   Page page;
 };
 
-// Error: INVALID_ARGUMENT without a field, for what is no feed. An entry's identity is its GUID
+// Error: INVALID_ARGUMENT without a field, for what is not a feed. An entry's identity is its GUID
 // where that says more than its link, else the link.
 StatusOr<Feed> ReadFeed(std::string_view bytes, const FeedOptions& options);
 

@@ -14,7 +14,7 @@
 namespace winnow::collector {
 namespace {
 
-constexpr size_t kMaxTag = 64 * 1024;  // a "<" that is not closed within is no tag
+constexpr size_t kMaxTag = 64 * 1024;  // a "<" that is not closed within is not a tag
 constexpr size_t kMaxAttributes = 64;
 constexpr size_t kMaxAddress = 4 * kMaxUrl;
 constexpr std::string_view kOgPrefix = "og:image";

@@ -21,7 +21,7 @@ class HeadScanner {
   bool wants_more() const { return !done_; }
   size_t bytes() const { return bytes_; }
 
-  // The picture's address, absolute, by the base element and `page_url`; empty when there is none.
+  // The picture's address, absolute, by the base element and `page_url`; empty if there is none.
   // `transport`: charset of the Content-Type, or empty.
   std::string Image(const std::string& page_url, std::string_view transport) const;
 

@@ -88,7 +88,7 @@ Article ReadArticle(JsonReader& in) {
 void AddArticle(const Article& article, Page& page) {
   Item item;
   item.title = NaverText(article.title);
-  // An empty originallink is common, and so is one that is no address.
+  // An empty originallink is common, and so is one that is not an address.
   for (const std::string& url : {article.original, article.link}) {
     item.channel = ChannelOf(url);
     item.url = url;

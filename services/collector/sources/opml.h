@@ -23,7 +23,7 @@ struct RefusedOutline {
   std::string url;  // the beginning of it
   std::string reason;
 };
-inline constexpr size_t kMaxRefusedOutlines = 100;  // told of a file
+inline constexpr size_t kMaxRefusedOutlines = 100;  // reported per file
 
 struct Opml {
   std::vector<OpmlFeed> feeds;           // each address once, as first seen

@@ -20,7 +20,7 @@ struct NextRun {
   std::chrono::seconds wait{0};
   std::chrono::seconds interval{0};  // what the source goes by from now on
   int failures = 0;                  // in a row
-  bool blocked = false;              // it runs no more until somebody resumes it
+  bool blocked = false;              // does not run until it is resumed
 };
 
 // Vendors' sources keep their interval. Feeds come sooner while they bring something and later

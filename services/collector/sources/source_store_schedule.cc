@@ -67,7 +67,7 @@ constexpr pg::Statement kEnd{
 constexpr pg::Statement kDoubt{"collector.doubt_pages",
                                "UPDATE collector.sources SET unread_pages = true WHERE id = $1"};
 
-// A source that was deleted meanwhile has no row; its run is told all the same.
+// A source that was deleted meanwhile has no row; its run is recorded all the same.
 constexpr pg::Statement kInsertRun{
     "collector.insert_run",
     "INSERT INTO collector.runs (" WINNOW_COLLECTOR_RUN_COLUMNS
@@ -161,7 +161,7 @@ StatusOr<bool> SourceStore::EndRun(Deadline deadline, const Source& source, cons
         kEnd, source.id, run.id, next.failures, int64_t{next.interval.count()}, next.blocked,
         source.feed_etag, source.feed_modified, IsSuccess(run.outcome), source.revision,
         int64_t{next.wait.count()}, source.unread_pages);
-    // Whoever was taken for dead may have stored a page meanwhile.
+    // A process taken for dead may have stored a page meanwhile.
     if (freed.empty()) session.Execute(kDoubt, source.id);
     if (freed.empty() && !session.Execute(kIsThere, source.id).empty()) return false;
     return !session.Run(kInsertRun, RunParameters(run)).empty();

@@ -31,7 +31,7 @@ enum class Remedy {
   kSoon,      // again after a second or two
   kLater,     // with backoff
   kNextDay,   // at the vendor's reset
-  kOperator,  // a key must be mended: no calls with it until then
+  kOperator,  // a key must be fixed: no calls with it until then
 };
 
 struct VendorError {

@@ -19,7 +19,7 @@
 // The only place that maps the API's messages to the domain and back.
 namespace winnow::dedup {
 
-// Adds the violations of fields that cannot be told in the domain, under `path`.
+// Adds the violations of fields that the domain type cannot hold, under `path`.
 Document FromProto(const v1::Document& document, std::string_view path, Violations& violations);
 
 // The listing that a request asks for. Errors: INVALID_ARGUMENT with all violations, or the page

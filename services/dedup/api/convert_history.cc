@@ -192,7 +192,7 @@ StatusOr<OverrideRequest> FromProto(const v1::OverrideDecisionRequest& request) 
     violations.Add("original_id", "must be empty with UNIQUE");
   }
   out.note = request.note();
-  if (out.note.empty()) violations.Add("note", "is required: say why, for whoever reads it");
+  if (out.note.empty()) violations.Add("note", "is required: state the reason");
   CheckText(out.note, kMaxNote, "note", violations);
   out.actor = request.actor();
   CheckText(out.actor, kMaxActor, "actor", violations);

@@ -60,7 +60,7 @@ Status DecisionWatch::FeedNamespace(const std::string& ns, const Group& group) {
 }
 
 // A new watcher begins at the head. So does one whose number is of another history, or not given
-// yet: it is told of the gap.
+// yet: it receives a gap.
 void DecisionWatch::Place(Watcher& watcher, const pg::Head& head) {
   std::optional<int64_t>& after = watcher.query.after;
   const bool is_known = after && watcher.query.epoch == head.epoch && *after <= head.head;
@@ -99,7 +99,7 @@ bool DecisionWatch::Send(Watcher& watcher, const std::vector<NumberedDecision>& 
   }
   watcher.query.after = reached;
   response.set_resume_token(ResumeToken(watcher.query.ns, reached, watcher.query.epoch));
-  // What was passed over is told too, so that a token does not stay behind.
+  // Skipped entries advance the token too.
   watcher.is_greeted = true;
   return watcher.subscriber.Send(std::move(response));
 }

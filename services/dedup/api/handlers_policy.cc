@@ -35,7 +35,7 @@ StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext
                                                           const v1::UpdatePolicyRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(PolicyUpdate update, FromProto(request));
   if (update.actor.empty()) update.actor = call.caller;
-  // An id of its own tells, should the commit's outcome be unknown, whether it happened.
+  // An ID of its own shows whether a commit of unknown outcome happened.
   if (update.request_id.empty()) update.request_id = NewUuidV7(parts_.clock.Now());
   WINNOW_ASSIGN_OR_RETURN(
       const PolicyVersion version,

@@ -150,7 +150,7 @@ Status DecisionBatch::NameCandidates(pg::Session& session) {
   return OkStatus();
 }
 
-// Items alone are told of.
+// Only items have events.
 void DecisionBatch::FollowSpread(pg::Session& session) {
   Spread spread(window_.policy().citation_channels);
   if (!spread.is_asked_for()) return;

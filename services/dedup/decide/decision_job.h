@@ -24,10 +24,10 @@ struct DecisionJob {
   bool lacks_meaning = false;
   // Goes before those that came in bulk.
   bool is_urgent = false;
-  // Whoever waits for the item is told of the decision by an event.
+  // Consumers of the item's events learn of the decision by an event.
   bool is_item = false;
   std::string traceparent;
-  // When nobody waits any more; what is not begun by then is not done.
+  // The caller's deadline; a job that has not begun by then is dropped.
   Deadline deadline;
   // When it came to the worker.
   std::chrono::steady_clock::time_point since{};

@@ -25,7 +25,7 @@ class Timing {
   std::atomic<int64_t> nanoseconds_{0};
 };
 
-// What the worker tells of itself.
+// Metrics of the worker.
 struct DecisionMetrics {
   explicit DecisionMetrics(Metrics& metrics);
 

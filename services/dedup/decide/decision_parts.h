@@ -44,21 +44,21 @@ struct DecisionParts {
   pg::Pool& reads;
   pg::Pool& logs;
   Policy initial_policy;            // of a namespace that has none yet
-  std::function<void()> committed;  // told after decisions were stored, with their events
+  std::function<void()> committed;  // called after decisions were stored, with their events
   DecisionMetrics& metrics;
   MemoryBudget& memory;
   LoadBudget& loads;
   EmbedderWorker* embedder = nullptr;  // null: meaning is not compared
   size_t embedder_batch = 16;          // texts it is asked for at once, at most
-  // How long somebody waits for the embedder before he is told what the rest says.
+  // How long a call waits for the embedder before it is decided without embeddings.
   std::chrono::milliseconds embedder_time{1'000};
   JudgeLimits limits = {};
 
-  // Of the embedder; null when there is none.
+  // Of the embedder; null if there is none.
   const EmbedderCalibration* meaning() const {
     return embedder == nullptr ? nullptr : &embedder->calibration();
   }
-  // Its name; empty when there is none.
+  // Its name; empty if there is none.
   std::string model() const { return embedder == nullptr ? std::string() : meaning()->model; }
 };
 

@@ -14,7 +14,7 @@ using std::chrono::steady_clock;
 constexpr int kThreads = 4;
 // Documents of one namespace that may wait.
 constexpr size_t kMaxWaiting = 20'000;
-// Documents of a transaction where somebody waits for one, unless more are waited for.
+// Documents of a transaction with an urgent one, unless more are urgent.
 constexpr size_t kMaxBesideUrgent = 100;
 // Windows loaded at once: each has a thread that fills its index, beside those that read ahead.
 constexpr int kLoadThreads = 2;
@@ -152,7 +152,7 @@ void DecisionWorker::MakeReady(NamespaceLane& lane) {
   if (!lane.decider.is_loaded()) {
     if (!lane.is_to_load && lane.urgent.empty() && lane.bulk.empty()) return;
     lane.is_ready = true;
-    // What somebody waits for goes before what is loaded in advance.
+    // Windows that calls wait for are loaded before others.
     lane.urgent.empty() ? to_load_.push_back(&lane) : to_load_.push_front(&lane);
     return;
   }
@@ -214,7 +214,7 @@ void DecisionWorker::Run() {
   }
 }
 
-// Those that somebody waits for go first, with few others: he is answered when all of them are.
+// Urgent documents go first, with few others: a call is answered once the whole batch is decided.
 std::vector<DecisionJob> DecisionWorker::TakeJobs(NamespaceLane& lane) {
   std::vector<DecisionJob> jobs;
   const size_t most = lane.urgent.empty() ? SIZE_MAX : lane.urgent.size() + kMaxBesideUrgent;

@@ -44,7 +44,7 @@ class ItemConsumer {
   FetchItems fetch_;
 };
 
-// The job of an accepted document, but for who waits for it.
+// The job of an accepted document, without its callback.
 DecisionJob JobOf(Document document, const TextRules& rules, Deadline deadline);
 
 }  // namespace winnow::dedup

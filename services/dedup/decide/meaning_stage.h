@@ -13,8 +13,8 @@
 namespace winnow::dedup {
 
 // Gives documents the vectors of their titles before they come to the worker, several at a time:
-// those that somebody waits for by one thread, the others by another, so that a flood delays
-// nobody. A document whose vector cannot be had in time goes on without, and says so.
+// urgent ones by one thread, the others by another, so that a flood of bulk delays no
+// call. A document without a vector in time is decided without one, and marked so.
 class MeaningStage {
  public:
   // `next` takes the documents on, in the order in which each thread got them.

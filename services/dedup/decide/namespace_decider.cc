@@ -22,7 +22,7 @@ constexpr size_t kMinBatch = 100;
 // A batch that was halved grows again where it took less than this.
 constexpr milliseconds kEasyTime(200);
 constexpr size_t kMostBatch = pg::kMaxRowsAppended;
-// A document that somebody waits for goes on undecided after this long.
+// An urgent document is given back undecided after this long.
 constexpr milliseconds kUrgentTime(2'000);
 constexpr milliseconds kBulkTime(15'000);
 // Transactions that may find the window out of date, one after the other.
@@ -47,7 +47,7 @@ void NamespaceDecider::Process(std::vector<DecisionJob>& jobs) {
   try {
     DecideAndCheck(jobs);
   } catch (const std::exception& error) {
-    // What the window holds now is anybody's guess. Whoever waits must not wait for ever.
+    // The window's content is unknown now. Callers must not wait forever.
     window_.reset();
     is_current_ = false;
     const Status failed = Internal(std::string("dedup batch of ") + ns_ + ": " + error.what());

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int kPage = 2'000;
-// What is read while somebody's call waits; more is loaded as a window is.
+// At most this much is read while a call waits; more is loaded as a window.
 constexpr int kMaxPagesCaughtUp = 10;
 constexpr int64_t kMaxCaughtUp = int64_t{kPage} * (kMaxPagesCaughtUp - 1);
 constexpr std::chrono::seconds kHeadTime(10);
@@ -54,7 +54,7 @@ Status NamespaceDecider::Load() {
     window_.reset();
     loaded = Internal("window of namespace " + ns_ + ": " + error.what());
   }
-  if (loaded.ok()) is_far_behind_ = is_current_ = false;  // the rest is read by whoever asks first
+  if (loaded.ok()) is_far_behind_ = is_current_ = false;  // the next call reads the rest
   if (loaded.ok() && progress_.entries() >= kLoggedEntries) {
     const double seconds = std::chrono::duration<double>(steady_clock::now() - begun).count();
     log::Info("dedup window loaded",

@@ -11,7 +11,7 @@
 
 namespace winnow::dedup {
 
-// Texts to vectors whose cosine tells how near their meanings are. Thread-safe.
+// Texts to vectors whose cosine measures how near their meanings are. Thread-safe.
 class Embedder {
  public:
   virtual ~Embedder() = default;
@@ -20,7 +20,7 @@ class Embedder {
   virtual const EmbedderCalibration& calibration() const = 0;
 
   // One vector a text, in their order; none is empty. Errors: UNAVAILABLE (away, or it failed often
-  // of late), DEADLINE_EXCEEDED, FAILED_PRECONDITION (it answers what is no embedding).
+  // of late), DEADLINE_EXCEEDED, FAILED_PRECONDITION (it answers what is not an embedding).
   virtual StatusOr<std::vector<index::Vector>> Embed(std::span<const std::string> texts,
                                                      Deadline deadline) = 0;
 };

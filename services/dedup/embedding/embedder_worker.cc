@@ -160,8 +160,8 @@ void EmbedderWorker::MakeCall(CallLane& lane, std::unique_lock<std::mutex>& lock
   changed_.notify_all();
 }
 
-// Only an answer tells how long calls take, and only a call's own end whether the embedder fails:
-// that somebody did not wait says nothing of it.
+// Only a response shows how long calls take, and only a call's own end whether the embedder fails:
+// a caller that gave up shows neither.
 void EmbedderWorker::Settle(Call& call, StatusOr<Vectors> result) {
   const EmbedderPace::Time elapsed = steady_clock::now() - call.begun;
   seconds_.Observe(std::chrono::duration<double>(elapsed).count());

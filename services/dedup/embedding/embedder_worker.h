@@ -30,12 +30,12 @@ struct EmbedderWorkerOptions {
 // that one keeps failing: a document is then decided without meaning, at once.
 //
 // Calls are made by two threads of their own, one at a time for what somebody waits for (urgent)
-// and one for bulk, so that whoever asks may leave before the answer. Who is urgent leaves when a
+// and one for bulk, so that callers may leave before the response. An urgent caller leaves when a
 // call takes several times as long as such calls did of late; while it lasts nobody else waits or
-// asks. An answer that comes then is cached, and tells how long calls take now. So an embedder that
-// stalls costs a few callers their patience, and one that became slower is waited for again after
-// its first answer. Bulk waits for the end of its calls, and so does everybody before the first
-// answer. A comparison, which nothing waits behind, makes its call itself.
+// asks. A response that comes then is cached, and shows how long calls take now. So an embedder
+// that stalls costs a few callers their patience, and one that became slower is waited for again
+// after its first answer. Bulk waits for the end of its calls, and so does everybody before the
+// first answer. A comparison, which nothing waits behind, makes its call itself.
 class EmbedderWorker final {
  public:
   enum class Caller { kUrgent, kBulk, kComparison };

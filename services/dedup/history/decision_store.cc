@@ -22,7 +22,7 @@ constexpr pg::Statement kListDuplicates = {
     "SELECT seq, document_id, channel, url, similarity, stage, arrival_time FROM dedup.decisions"
     " WHERE namespace = $1 AND original_id = $2 AND seq > $3 ORDER BY seq LIMIT $4"};
 
-// The original's own channel is counted once, whoever repeated it.
+// The original's own channel is counted once, however often it was repeated.
 constexpr pg::Statement kCountChannels = {
     "dedup.count_channels",
     "WITH repeated AS (SELECT channel, count(*) AS times FROM dedup.decisions"
@@ -65,7 +65,7 @@ StatusOr<Decision> DecisionStore::GetDecision(Deadline deadline, const std::stri
 StatusOr<DuplicatePage> DecisionStore::ListDuplicates(Deadline deadline,
                                                       const DuplicateQuery& query) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<DuplicatePage> {
-    // One more than asked for tells whether there is a next page.
+    // One more than asked for shows whether there is a next page.
     const pqxx::result rows = session.Execute(kListDuplicates, query.ns, query.original_id,
                                               query.after, query.page_size + 1);
     if (rows.empty()) {

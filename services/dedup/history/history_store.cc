@@ -113,7 +113,7 @@ StatusOr<TopPage> HistoryStore::ListTopCited(Deadline deadline, const TopQuery& 
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<TopPage> {
     WINNOW_ASSIGN_OR_RETURN(const SeqRange seqs, SeqRangeOf(session, query.ns, query.range));
     TopPage page;
-    // One more than asked for tells whether there is a next page.
+    // One more than asked for shows whether there is a next page.
     for (const auto& row :
          session.Execute(kTopCited, query.ns, seqs.first, seqs.end, query.page_size + 1,
                          query.after_count, query.after_id)) {

@@ -8,7 +8,7 @@
 namespace winnow::dedup {
 namespace {
 
-// Drawn, and nobody has said anything yet.
+// Drawn, and not reviewed yet.
 constexpr pg::Statement kQueue = {
     "dedup.review_queue",
     "SELECT r.kind, r.seq, r.document_id FROM dedup.reviews r LEFT JOIN LATERAL"
@@ -92,7 +92,7 @@ StatusOr<bool> CameBefore(pg::Session& session, const OverrideRequest& request) 
 StatusOr<ReviewPage> HistoryStore::ListReviewQueue(Deadline deadline, const ReviewQuery& query) {
   const int64_t before = query.before > 0 ? query.before : std::numeric_limits<int64_t>::max();
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<ReviewPage> {
-    // One more than asked for tells whether there is a next page.
+    // One more than asked for shows whether there is a next page.
     const pqxx::result rows =
         session.Execute(kQueue, query.ns, before, query.kind ? static_cast<int>(*query.kind) : 0,
                         query.page_size + 1);

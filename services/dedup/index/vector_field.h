@@ -18,7 +18,7 @@ using Vector = std::vector<int8_t>;
 // Dimensions of a vector, at most.
 inline constexpr size_t kMaxDimensions = 4096;
 
-// None for a vector without direction: empty, all zeros, or with what is no finite number.
+// None for a vector without direction: empty, all zeros, or with a value that is not finite.
 std::optional<Vector> Quantize(std::span<const float> values);
 
 // Cosine of the angle between two vectors of equal dimensions, within [-1, 1]; 0 where one is empty

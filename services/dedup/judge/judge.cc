@@ -67,7 +67,7 @@ class Judging {
     return window_.seq(newest) > window_.seq(*edge) ? newest : edge;
   }
 
-  // Whether the earliest entry of equal URL exists: the page is the same whoever tells it.
+  // Whether the earliest entry of equal URL exists: the page is the same whatever the source.
   bool ByUrl(EntryRef edge) {
     if (print_.url_hash == 0) return false;
     std::vector<EntryRef> found;
@@ -117,7 +117,7 @@ class Judging {
 
   // Sorts what was found. Entries of the document's own channel decide nothing, where other
   // channels alone are compared: a channel may repeat itself without end, so that only as many of
-  // them stay as can be told.
+  // them are kept as fit.
   template <class Found, class Before>
   void SortThoseThatCount(std::vector<Found>& found, Before before) const {
     const auto own = std::partition(found.begin(), found.end(), [&](const Found& each) {
@@ -230,7 +230,7 @@ class Judging {
     return at->second;
   }
 
-  // The same as below, without a look at what is neither taken nor told.
+  // The same as below, without a look at what is neither used nor reported.
   bool Consider(EntryRef ref, Stage stage) {
     const bool is_told = result_.candidates.size() < kMaxCandidates;
     if (!is_told && !GuardsOf(ref, window_.root(ref), stage).empty()) return false;

@@ -14,7 +14,7 @@
 
 namespace winnow::dedup {
 
-// A candidate by its place in the window; ids are looked up for the few that are told.
+// A candidate by its place in the window; ids are looked up for the few that are reported.
 struct JudgedCandidate {
   index::EntryRef ref;
   int64_t seq = 0;
@@ -58,7 +58,7 @@ struct JudgeRules {
 std::optional<double> MeaningOf(std::span<const int8_t> a, std::span<const int8_t> b,
                                 const EmbedderCalibration* meaning);
 
-// What is told of a pair.
+// What is reported of a pair.
 Scores ScoresOf(const PairFeatures& features, const RuleSettings& settings);
 
 RuleSettings SettingsOf(const Policy& policy);
@@ -74,7 +74,7 @@ std::vector<Guard> GuardsAgainst(const Fingerprint& print, uint32_t channel, con
 // title, then similar title, then what else the decision rule finds alike, by title, lead or
 // meaning; of each the best candidate that no guard forbids, the earliest of equals. First arrival
 // wins: its root is the original. Of what the channel rule excludes, no more is looked at than is
-// told.
+// reported.
 Judgement Judge(const Fingerprint& print, uint32_t channel, Time arrival,
                 const index::WindowIndex& window, const JudgeRules& rules,
                 index::ProbeScratch& scratch);

@@ -6,7 +6,7 @@
 
 namespace winnow::dedup {
 
-// Follows which channels report a story, to tell when it has spread as far as a policy asks.
+// Follows which channels report a story, to detect when it has spread as far as a policy asks.
 class Spread {
  public:
   // `channels`: 0 for never.

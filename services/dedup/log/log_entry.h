@@ -31,7 +31,7 @@ struct LogEntry {
   bool is_root() const { return root_seq == seq; }
 };
 
-// What a document is told by, without its text.
+// What describes a document, without its text.
 struct EntryName {
   std::string document_id;
   std::string channel;

@@ -50,7 +50,7 @@ struct Decided {
   LogEntry entry;
   Decision decision;
   std::string url;
-  bool is_item = false;              // whoever waits for items is told by an event
+  bool is_item = false;              // consumers of items learn of it by an event
   std::string traceparent;           // of the call that brought it
   std::optional<ReviewKind> review;  // people are asked about it
   int channels_reached = 0;  // above 0: its story has just reached the policy's number of channels

@@ -17,7 +17,7 @@ namespace {
 // held out, each band the same, and within it what the rule before this one thought of them by its
 // share of the stream; what the guard against forms holds back counts a third where a model helps.
 // Features standardised, L2 of 1. tools/dedup/rule_report says what they are worth. Edit similarity
-// is not among them: beside the others it tells nothing.
+// is not among them: beside the others it adds nothing.
 struct Weights {
   double base;
   double title_jaccard;
@@ -156,13 +156,13 @@ double ToldByLead(std::span<const index::Token> title, std::span<const index::To
                   std::span<const index::Token> lead) {
   if (lead.empty()) return 0;
   int own = 0;
-  int told = 0;
+  int shared = 0;
   for (const index::Token token : title) {
     if (std::binary_search(other.begin(), other.end(), token)) continue;
     ++own;
-    if (std::binary_search(lead.begin(), lead.end(), token)) ++told;
+    if (std::binary_search(lead.begin(), lead.end(), token)) ++shared;
   }
-  return own == 0 ? 1 : static_cast<double>(told) / own;
+  return own == 0 ? 1 : static_cast<double>(shared) / own;
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "services/dedup/text/title_words.h"
 #include "services/platform/base/clock.h"
 
-// Whether two documents tell the same story, by everything that was measured of the pair. Pure: the
-// same features give the same ruling anywhere.
+// Whether two documents report the same story, by everything that was measured of the pair. Pure:
+// the same features give the same ruling anywhere.
 namespace winnow::dedup {
 
 // What of a document is measured. Spans and views are the caller's.
@@ -22,7 +22,7 @@ struct RuleText {
   std::span<const index::Token> lead_tokens;  // empty: it has none
 };
 
-// What only reading both normalised titles tells: by far the most expensive part of a comparison.
+// What only both normalised titles show: by far the most expensive part of a comparison.
 struct TitleFeatures {
   double edit_similarity = 0;
   int leading_words = 0;     // of the two, found in the other title
@@ -90,7 +90,7 @@ struct Ruling {
 
 Ruling Rule(const PairFeatures& features, const RuleSettings& settings);
 
-// The calibrated rule's probability that both tell one story. Without a cosine it is fitted to
+// The calibrated rule's probability that both report one story. Without a cosine it is fitted to
 // Korean titles only: for others it is what the published thresholds say, 0 or 1.
 double ProbabilityOfOneStory(const PairFeatures& features, const RuleSettings& settings);
 

@@ -27,7 +27,7 @@ struct Policy {
   double candidate_floor = 0.5;            // title Jaccard of candidates
   double chain_floor = 0.5;   // title Jaccard that a duplicate's duplicate needs to the original
   bool same_channel = false;  // whether documents of one channel are compared too
-  int citation_channels = 3;  // channels at which a story's spread is told; 0: never
+  int citation_channels = 3;  // channels at which a story's spread is reported; 0: never
   RuleMode rule_mode = RuleMode::kPublished;
   double edit_threshold = 0.85;      // edit similarity of duplicates, from the candidate floor on
   double semantic_threshold = 0.85;  // scaled cosine of duplicates

@@ -197,7 +197,7 @@ void Boilerplate::RemovePhrases(const CharacterMask& held, std::u32string& text)
 }
 
 // Where the name (or names, joined by a middle dot or comma) before a role begins; `role_begin`
-// when there is none.
+// if there is none.
 size_t Boilerplate::BylineBegin(std::u32string_view text, size_t role_begin) const {
   size_t at = role_begin;
   while (at > 0 && IsSpace(text[at - 1])) --at;

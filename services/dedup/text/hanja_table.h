@@ -15,7 +15,7 @@ class HanjaTable {
   // Rows "<hanja> <reading>" (data/hanja.txt). Error: INVALID_ARGUMENT that names the line.
   static StatusOr<HanjaTable> Parse(std::string_view table);
 
-  // How a character is read; null where it is no hanja of the table.
+  // How a character is read; null where it is not a hanja of the table.
   const std::u32string* ReadingOf(char32_t point) const {
     // Most need no look: they lie before all hanja, or are Hangul.
     return point < first_ || IsHangulSyllable(point) ? nullptr : Find(point);

@@ -50,7 +50,7 @@ double ShareFound(std::string_view word, std::string_view compact) {
   return 0;
 }
 
-// "2월", "2026년", "2월11일": two titles of one day share it, whatever they tell.
+// "2월", "2026년", "2월11일": two titles of one day share it, whatever they report.
 bool IsDate(std::string_view word) {
   bool has_unit = false;
   while (!word.empty()) {
@@ -68,7 +68,7 @@ constexpr size_t kCarryingLetters = 2;
 // Of a denied word, what the other title has to begin a word with to say it: endings differ.
 constexpr double kDeniedStem = 0.5;
 // Share of the other title's words that a denial has to hold: with fewer it is put another way, and
-// a word that says no tells nothing.
+// a negating word carries no information.
 constexpr double kDeniedWords = 0.75;
 
 }  // namespace

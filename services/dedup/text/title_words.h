@@ -49,10 +49,10 @@ class TitleWords {
   // Whether one of them alone denies, what the other says and in nearly all its words.
   bool IsDenial(const Title& a, const Title& b) const;
   bool HasOpposites(const Title& a, const Title& b) const;
-  // Who does it and to whom, as far as particles or a verb between two names tell.
+  // Who does it and to whom, as far as particles or a verb between two names show.
   std::set<Names> Roles(const std::vector<std::string>& words) const;
   bool IsFound(std::string_view word, std::string_view compact) const;
-  // The first word of `title` that may be a name; `other` tells which forms both fill in.
+  // The first word of `title` that may be a name; `other` says which forms both fill in.
   std::string Leading(std::string_view title, std::string_view other) const;
 
   std::vector<std::string> particles_;

@@ -42,7 +42,7 @@ void ForEachWord(std::string_view normalized, FunctionRef<void(std::string_view)
       at += size;
     }
     if (has_letter) visit(word.assign("=").append(normalized, begin, at - begin));
-    ++at;  // what ended it is no part of the next
+    ++at;  // what ended it is not a part of the next
   }
 }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 // Code points as the text rules see them. Texts have gone through NFKC and case folding, so only
-// what is left after those needs to be told apart.
+// what is left after those needs to be distinguished.
 namespace winnow::dedup {
 
 // Bad UTF-8 becomes U+FFFD, one for each maximal bad part.

@@ -34,7 +34,7 @@ std::string CanonicalUrlOf(const std::string& url, Violations& violations);
 v1::Category ToProto(const Category& category);
 v1::UpsertedArticle ToProto(const Upserted& upserted);
 // What a watch answers, with the token that goes on after it: a change; nothing but the token; that
-// changes up to a position can never be told.
+// changes up to a position can no longer be sent.
 v1::WatchArticlesResponse ToProto(const FeedQuery& query, const FeedEvent& event, int64_t cursor,
                                   const std::string& epoch);
 v1::WatchArticlesResponse Progress(const FeedQuery& query, int64_t position,

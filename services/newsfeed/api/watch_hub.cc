@@ -136,10 +136,10 @@ void WatchHub::Publish(pg::Session& session, const std::vector<LoggedChange>& ch
         ReadEvents(session, watches.front().query.ns, feed, changes);
     Made made;
     for (FeedWatch& watch : watches) {
-      const bool told = Send(watch, events, made);
+      const bool sent = Send(watch, events, made);
       watch.cursor = std::max(watch.cursor, until);
       if (!events.empty()) watch.marked = watch.cursor;
-      if (told) MarkProgress(watch, watch.cursor);
+      if (sent) MarkProgress(watch, watch.cursor);
     }
   }
   events_.Increment(static_cast<double>(changes.size()));

@@ -26,7 +26,7 @@ class WatchHub final : public MemoryWorker::Followers {
     FeedQuery query;
     uint64_t hash = 0;  // of feed and filter
     Subscriber subscriber;
-    int64_t cursor = 0;  // told everything up to here
+    int64_t cursor = 0;  // everything up to here was sent
     int64_t marked = 0;  // the last position whose token was sent
     std::string epoch;
   };
@@ -34,14 +34,14 @@ class WatchHub final : public MemoryWorker::Followers {
   explicit WatchHub(Metrics& metrics);
 
   bool empty() const override { return watches_.empty(); }
-  // The first position that everybody has been told; the last there is when nobody watches.
+  // The lowest position sent to every watch; the newest position without watches.
   int64_t OldestCursor() const override;
   // Sends what comes after `cursor` from now on.
   void Add(const FeedQuery& query, Subscriber subscriber, int64_t cursor, const std::string& epoch);
-  // Tells everybody what the changes up to `until` did to their feeds.
+  // Sends every watch what the changes up to `until` did to its feed.
   void Publish(pg::Session& session, const std::vector<LoggedChange>& changes,
                int64_t until) override;
-  // Some changes can never be told: everybody goes on from `head`.
+  // Some changes can no longer be sent: every watch continues from `head`.
   void AnnounceGap(const pg::Head& head) override;
 
   // Sends the subscriber what came after `query.position`, and from then on what comes. Returns

@@ -3,7 +3,7 @@
 #include "services/newsfeed/articles/article.h"
 #include "services/platform/base/text.h"
 
-// Merge: one page, told by two sources. README.md states the order that is kept here.
+// Merge: one page, reported by two sources. README.md states the order that is kept here.
 namespace winnow::newsfeed {
 namespace {
 

@@ -6,7 +6,7 @@
 #include "services/platform/base/text.h"
 #include "services/platform/base/url/url.h"
 
-// Validate: every violation of an article at once, so that a caller mends them at once.
+// Validate: every violation of an article at once, so that a caller can fix them at once.
 namespace winnow::newsfeed {
 namespace {
 

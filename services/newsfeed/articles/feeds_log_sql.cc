@@ -5,7 +5,7 @@
 namespace winnow::newsfeed {
 namespace {
 
-// Changes that stay readable for whoever follows the log; a follower further behind reloads.
+// Changes that stay readable for followers of the log; one further behind reloads.
 constexpr int64_t kKeptChanges = 1'000'000;
 // What is beyond goes when a transaction passes a multiple of this.
 constexpr int64_t kPruneEvery = 1'000;

@@ -15,7 +15,7 @@ class Planner {
     WINNOW_RETURN_IF_ERROR(CheckCategories(sent, item.prefix));
     const ArticleKey key{sent.ns, sent.id};
     if (const auto own = known_.articles.find(key); own != known_.articles.end()) {
-      // Which of two in one batch is the newer is not told: the later is merged.
+      // Which of two in one batch is newer is unknown: the later one is merged.
       return item.repeats ? MergeInto(own->second, item, std::nullopt)
                           : ReplaceIn(own->second, item);
     }

@@ -65,7 +65,7 @@ FeedAnswer Spliced(MemoryView view, StorePart rest, const FeedQuery& query) {
   if (full) last = view.page.entries.back().key;
   FeedAnswer answer = Begin(std::move(view));
   answer.freshness = rest.freshness;
-  if (full) {  // the store only told whether there are more
+  if (full) {  // the store only showed whether there are more
     if (!rest.articles.empty() || rest.next) answer.next = std::move(last);
     return answer;
   }

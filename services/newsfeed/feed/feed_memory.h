@@ -55,7 +55,7 @@ struct PlaceNow {
   PrefixEntry entry;  // its article null: the place is empty
 };
 
-// What a change did to a feed, as a watcher is told.
+// What a change did to a feed, as a watcher sees it.
 struct FeedEvent {
   int64_t seq = 0;  // of the change
   std::string id;

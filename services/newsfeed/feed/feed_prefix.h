@@ -31,7 +31,7 @@ bool Passes(const FeedFilter& filter, const FeedKey& key, const EncodedArticle& 
 
 // What a reader wants of a feed: entries below `before` with since < seq <= until.
 struct PrefixCut {
-  std::optional<FeedKey> before{};  // from the newest when there is none
+  std::optional<FeedKey> before{};  // from the newest if there is none
   int64_t since = 0;
   int64_t until = 0;
   const FeedFilter* filter = nullptr;

@@ -10,8 +10,8 @@
 // (null: any), $11 rows wanted, $12 namespace, $13 keywords (a tsquery; null: any). PageByKeyword
 // has two more: $14 a keyword of each alternative, $15 the bits of all of its keywords.
 //
-// Rows, told apart by kKind: one of the state of the log; hits with their article, newest first; at
-// most one, the last, with the key where looking stopped.
+// Rows, distinguished by kKind: one of the state of the log; hits with their article, newest first;
+// at most one, the last, with the key where looking stopped.
 namespace winnow::newsfeed {
 
 enum PageRow { kStateRow, kHitRow, kMarkerRow };

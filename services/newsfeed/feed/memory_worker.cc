@@ -216,7 +216,7 @@ StatusOr<int64_t> MemoryWorker::Apply(pg::Session& session, int64_t after, int64
     if (reached == until) memory_.Advance(until);
   }
   {
-    const std::lock_guard lock(mutex_);  // whoever began to wait sees it
+    const std::lock_guard lock(mutex_);  // a thread that began to wait sees it
   }
   advanced_.notify_all();
   return reached;

@@ -6,7 +6,7 @@
 #include "services/platform/base/format/json_reader.h"
 #include "services/platform/base/text.h"
 
-// Reads the rules file; everything wrong with it is told at once.
+// Reads the rules file; all errors are reported at once.
 namespace winnow::newsfeed {
 
 class RulesReader {

@@ -251,7 +251,7 @@ StatusOr<ProjectionWorker::WriteResult> ProjectionWorker::WriteLocked(
       const bool noted,
       projections_.Note(deadline, FeedName(kProjectedNamespace, category), projected, state.fence));
   if (!noted) return WriteResult::kFenced;
-  // Articles first: whoever sees them in the feed finds them.
+  // Articles first: a reader that sees them in the feed finds them.
   std::vector<redis::ScriptCall> articles;
   for (size_t i = 0; i < page.articles.size(); ++i) {
     articles.push_back(MakeArticle(page.articles[i], bytes[i]));

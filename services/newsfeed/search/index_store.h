@@ -11,7 +11,7 @@
 
 // What searches and keyword filters go by, made again for articles that were stored before there
 // was such a thing, or by other rules (index_rules.h), before or while those of this version are at
-// work. How far that is stands in the store, so that it goes on where it was left, whoever does it.
+// work. How far that is stands in the store, so that any process can continue it.
 namespace winnow::newsfeed {
 
 // What one step has done.

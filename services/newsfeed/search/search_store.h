@@ -24,7 +24,7 @@ class SearchStore {
   SearchStore(pg::Pool& reads, pg::Pool& writes, Metrics& metrics);
   StatusOr<SearchPage> Search(Deadline deadline, const SearchQuery& query);
   // Puts the words that wait in front of the index (GIN's pending list) into it; how many pages of
-  // 8 kB waited. Whoever stores articles does so as well when the list is full, holding the log.
+  // 8 kB waited. A writer of articles does so as well when the list is full, holding the log.
   StatusOr<int64_t> MergeWords(Deadline deadline);
 
  private:

@@ -23,7 +23,7 @@ inline constexpr size_t kSearchedSnippet = 1'000;  // characters
 struct SearchQuery {
   std::string ns = "default";
   std::vector<std::string> terms;  // by ParseSearch
-  std::optional<FeedKey> before;   // from the newest when there is none
+  std::optional<FeedKey> before;   // from the newest if there is none
   int page_size = 20;
 };
 

@@ -5,8 +5,8 @@
 #include "services/newsfeed/articles/feeds_log_sql.h"
 #include "services/platform/postgres/log/log_transaction.h"
 
-// The tree itself. Whoever changes it has its lock, and that of the log where articles are
-// concerned, in this order: first the log's.
+// The tree itself. A transaction that changes it holds its lock, and that of the log where articles
+// are concerned, in this order: first the log's.
 namespace winnow::newsfeed {
 namespace {
 

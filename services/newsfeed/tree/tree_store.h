@@ -15,7 +15,7 @@
 
 // Changes of the category tree. The tree itself changes at once; the articles below follow in
 // transactions short enough for others to get their turn. What is left to do stands in
-// newsfeed.tree_work, so that it is finished by whoever comes next.
+// newsfeed.tree_work, so that the next process finishes it.
 namespace winnow::newsfeed {
 
 // What has been done of a change so far.

@@ -29,7 +29,7 @@ struct DeliveredArticles {
   std::vector<size_t> of;
 };
 
-// Articles that may be stored; `answers` tells why the others may not.
+// Articles that may be stored; `answers` holds the reasons for the others.
 DeliveredArticles ToArticles(std::vector<StatusOr<CollectedItem>> items, const CategoryRules& rules,
                              const std::set<ArticleKey>& existing, std::vector<Status>& answers) {
   DeliveredArticles batch;

@@ -10,7 +10,7 @@ constexpr double kLeast = 50;
 constexpr double kMost = 500;
 constexpr double kStep = 0.25;    // of the size, at once
 constexpr double kDecay = 0.95;   // the last 20 transactions count most
-constexpr double kAlike = 0.001;  // relative variance of sizes that tells nothing
+constexpr double kAlike = 0.001;  // relative variance of sizes that is not informative
 
 }  // namespace
 
@@ -38,7 +38,7 @@ double LogBatch::Wanted(double articles, double held) {
   const double most = mean_t / mean_n;  // an article's part, were nothing fixed
   if (most <= 0) return kMost;
   if (variance < kAlike * mean_n * mean_n) {
-    // They tell of the sum alone; another size will tell more.
+    // They determine the sum alone; another size is needed.
     return articles > kLeast ? kHeld / most : kMost;
   }
   const double each = std::clamp((nt_ / count_ - mean_n * mean_t) / variance, most / 100, most);

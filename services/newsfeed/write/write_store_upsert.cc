@@ -12,8 +12,8 @@
 #include "services/newsfeed/write/stats_store.h"
 #include "services/newsfeed/write/write_store.h"
 
-// Storing articles. What is sent again unchanged is told first and costs no place in the log; the
-// rest goes through it in transactions short enough for others to get their turn.
+// Storing articles. What is sent again unchanged is recognised first and costs no place in the log;
+// the rest goes through it in transactions short enough for others to get their turn.
 namespace winnow::newsfeed {
 namespace {
 

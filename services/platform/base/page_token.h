@@ -14,7 +14,7 @@ namespace winnow {
 // written and read back in one order; numbers are little endian, strings carry their length.
 class PageTokenWriter {
  public:
-  // `kind` tells tokens of one list from another's; `filter_hash` covers what must not change
+  // `kind` identifies the list; `filter_hash` covers what must not change
   // between pages.
   PageTokenWriter(uint8_t kind, uint64_t filter_hash);
   PageTokenWriter& Add(int64_t number);

@@ -52,14 +52,14 @@ struct Violation {
   std::string description;  // what is wrong, the limit, and what to do
 };
 
-// Collects all violations of a request, so that a caller mends them at once.
+// Collects all violations of a request, so that a caller can fix them at once.
 class Violations {
  public:
   void Add(std::string field, std::string description);
   bool empty() const { return violations_.empty(); }
   size_t size() const { return violations_.size(); }
   const std::vector<Violation>& all() const { return violations_; }
-  // OK when there is none, else INVALID_ARGUMENT with all.
+  // OK if there is none, else INVALID_ARGUMENT with all.
   Status ToStatus() const;
 
  private:

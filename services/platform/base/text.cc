@@ -45,7 +45,7 @@ size_t WideWhitespaceSize(std::string_view text, size_t i) {
   }
 }
 
-// Bytes of the Unicode White_Space character at `i` of a valid text, 0 when there is none.
+// Bytes of the Unicode White_Space character at `i` of a valid text, 0 if there is none.
 inline size_t WhitespaceSize(std::string_view text, size_t i) {
   const auto first = static_cast<unsigned char>(text[i]);
   if (first < 0x80) return first == ' ' || (first >= '\t' && first <= '\r') ? 1 : 0;

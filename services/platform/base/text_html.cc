@@ -20,7 +20,7 @@ struct Reference {
 };
 
 // What a number stands for by the HTML standard: 128 to 159 mean windows-1252, as pages that were
-// written in it spell them, and what is no character is U+FFFD.
+// written in it spell them, and what is not a character is U+FFFD.
 char32_t CharacterOfNumber(char32_t number) {
   static constexpr std::array<char32_t, 32> kWindows1252 = {
       0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021, 0x2C6,  0x2030, 0x160,
@@ -156,7 +156,7 @@ class MarkupSkipper {
   }
 
   std::string_view html_;
-  size_t last_double_;  // of no meaning when there is none: then none is met
+  size_t last_double_;  // of no meaning if there is none: then none is met
   size_t last_single_;
 };
 

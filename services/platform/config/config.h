@@ -13,7 +13,7 @@ namespace winnow {
 
 // Strict: an unknown field, a wrong type or a repeated key is a violation. `origin` names the text
 // in messages, e.g. the file's path. With `violations`, those of single fields are added to it and
-// are no error: the rest is read, so that it can be checked too.
+// are not errors: the rest is read, so that it can be checked too.
 StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view origin,
                                          Violations* violations = nullptr);
 StatusOr<config::v1::Config> ReadConfigFile(const std::string& path,

@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 // Walks over the JSON and the message's fields together, and goes on after each violation: protobuf
-// alone would stop at the first and not tell its line.
+// alone would stop at the first and not report its line.
 class ConfigReader {
  public:
   ConfigReader(std::string_view text, std::string_view origin) : text_(text), origin_(origin) {}

@@ -44,7 +44,7 @@ struct Response {
   std::string body;
   std::string url;             // the final one
   bool stopped_early = false;  // on_body had enough
-  // The value of the first header of this lower-case name; empty when there is none.
+  // The value of the first header of this lower-case name; empty if there is none.
   std::string_view Find(std::string_view name) const;
 };
 

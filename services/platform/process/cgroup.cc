@@ -44,7 +44,7 @@ std::optional<double> QuotaV1(const path& group) {
   return Cpus(quota, period);
 }
 
-// A file of one number of bytes; "max", and version 1's largest number, are no limit.
+// A file of one number of bytes; "max", and version 1's largest number, mean: unlimited.
 std::optional<int64_t> Bytes(const path& file) {
   int64_t bytes = 0;
   std::istringstream line(FirstLine(file));

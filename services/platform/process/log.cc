@@ -86,7 +86,7 @@ struct Sink {
   std::condition_variable changed;
   std::deque<std::string> lines;
   size_t bytes = 0;            // of `lines`
-  size_t dropped = 0;          // since it was last told
+  size_t dropped = 0;          // since the last report
   Counter* counter = nullptr;  // of all that were dropped
   bool threaded = false;       // lines go to the thread
   bool writing = false;        // the thread has one in hand
@@ -112,7 +112,7 @@ struct Sink {
   void Put(std::string line) {
     const std::scoped_lock lock(mutex);
     if (!threaded) return WriteLine(line);
-    // What was full takes lines again when it is half empty, so that few lines tell of a loss.
+    // What was full takes lines again when it is half empty, so that few lines report a loss.
     const size_t room = dropped > 0 ? LogBackground::kMaxBytes / 2 : LogBackground::kMaxBytes;
     if (bytes + line.size() > room) {
       ++dropped;

@@ -26,7 +26,7 @@ class Script {
   std::string sha1_;
 };
 
-// Redis as a projection: whoever uses it works without it too. Any thread may call. Every call ends
+// Redis as a projection: its users work without it too. Any thread may call. Every call ends
 // at its deadline, and at once while Redis is away. Errors: UNAVAILABLE (REDIS_UNAVAILABLE) when
 // it is away or was lost (then the commands may have been done or not), DEADLINE_EXCEEDED,
 // RESOURCE_EXHAUSTED when no connection came free in time, INTERNAL for an error of Redis that says

@@ -22,7 +22,7 @@
 // the evidence of a build that kept no records.
 namespace winnow::redis {
 
-// A key under a published name, and how to tell whose it is.
+// A key under a published name, and how to recognise its owner.
 struct PublishedKey {
   std::string name;
   std::string type;  // "zset", as TYPE answers

@@ -21,8 +21,8 @@ class ReplyReader {
   ReplyReader(const ReplyReader&) = delete;
   ReplyReader& operator=(const ReplyReader&) = delete;
 
-  // Errors: REDIS_UNAVAILABLE for what is no protocol of Redis, or is too large. The reader is
-  // useless then.
+  // Errors: REDIS_UNAVAILABLE for bytes that are not the Redis protocol, or are too large. The
+  // reader is useless then.
   Status Feed(std::string_view bytes);
   // The next whole reply; nothing when more bytes are needed.
   StatusOr<std::optional<Reply>> Next();

@@ -54,7 +54,7 @@ StatusOr<bool> JobWatch::Feed(Watcher& watcher, const HistoryHead& head) {
   for (const PlacedEvent& each : events) {
     if (query.Covers(each.event.key)) *response.add_events() = ToProto(each.event);
   }
-  // What was passed over is told too, so that a token does not stay behind.
+  // Skipped entries advance the token too.
   response.set_resume_token(ResumeToken(query));
   watcher.is_greeted = true;
   watcher.subscriber.Send(std::move(response));

@@ -30,7 +30,7 @@ enum class StaleReason {
   kPoison = 5,       // too many workers lost in a row
 };
 
-// What a history row tells.
+// A row of the history.
 enum class Change {
   kRegistered = 1,
   kTransitioned = 2,

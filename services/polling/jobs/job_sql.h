@@ -56,7 +56,7 @@ void KeepPolicies(pg::Session& session);
 // NOT_FOUND.
 StatusOr<KindNow> ReadKind(pg::Session& session, const std::string& kind);
 
-// An advisory lock: whoever changes policies has it alone, whoever relies on one shares it.
+// An advisory lock: exclusive for changes of policies, shared for transactions that rely on one.
 #define WINNOW_POLICY_LOCK "hashtextextended('winnow.polling.policies', 0)"
 
 #define WINNOW_POLICY_COLUMNS                                                                 \

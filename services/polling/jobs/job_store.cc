@@ -17,7 +17,7 @@ constexpr pg::Statement kLock{"polling.lock_job",
                               "SELECT " WINNOW_JOB_COLUMNS
                               " FROM polling.jobs j WHERE j.kind = $1 AND j.id = $2 "
                               "FOR NO KEY UPDATE"};
-// Whether history tells of the request: $4 has the changes that its command makes. Of its own, for
+// Whether history has the request: $4 has the changes that its command makes. Of its own, for
 // it must see what was committed while the other waited for the lock.
 constexpr pg::Statement kWasDone{
     "polling.was_done",

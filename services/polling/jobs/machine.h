@@ -131,7 +131,7 @@ StatusOr<Outcome> Apply(const Job& job, const Command& command, const std::strin
 
 // A request id is one command's: two commands with one id are not the same. Empty for none.
 std::string RequestKey(const Command& command, const std::string& request);
-// Rows of history that tell of the command; none of one that leaves no row.
+// Rows of history that record the command; none if it leaves no row.
 std::vector<Change> ChangesOf(const Command& command);
 
 // Whether a command of a worker comes from one that lost the job.

@@ -25,7 +25,7 @@ struct JobFollowers {
 
 // Claims that wait for a job without holding a thread: one thread of its own looks for all of them,
 // when something of this process became due, and a few times a second for what other processes did
-// and what time did. Who waits longest is served first.
+// and what time did. The longest waiting call is served first.
 class ClaimWorker {
  public:
   struct Waiter {

@@ -35,7 +35,7 @@ bool SweepWorker::stopping() {
 }
 
 void SweepWorker::Run() {
-  bool told = false;
+  bool logged = false;
   auto next_gauges = steady_clock::now();
   for (;;) {
     Status done = SweepAll();
@@ -45,10 +45,10 @@ void SweepWorker::Run() {
       if (done.ok()) done = set;
       next_gauges = steady_clock::now() + options_.gauges_every;
     }
-    if (!done.ok() && !told) {
+    if (!done.ok() && !logged) {
       log::Warn("polling: nothing is swept now", {{"error", done.ToString()}});
     }
-    told = !done.ok();
+    logged = !done.ok();
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, options_.every, [this] { return stopping_; })) return;
   }
@@ -61,7 +61,7 @@ Status SweepWorker::SweepAll() {
     if (stopping()) return OkStatus();
     Status swept = SweepKind(kind);
     if (swept.ok()) continue;
-    // The store is away for all of them; what is wrong with one kind keeps nobody else waiting.
+    // The store is away for all of them; an error of one kind does not delay the others.
     if (swept.code() == StatusCode::kUnavailable) return swept;
     if (all.ok()) all = swept;
   }

@@ -117,17 +117,17 @@ void ViewWorker::Wake() {
 }
 
 void ViewWorker::Loop() {
-  bool told = false;
+  bool logged = false;
   for (;;) {
     Status done = Look();
     if (done.ok() && steady_clock::now() >= next_repair_) {
       done = Repair().status();
       next_repair_ = steady_clock::now() + options_.repair_every;
     }
-    if (!done.ok() && !told) {
+    if (!done.ok() && !logged) {
       log::Warn("polling: the published view is behind", {{"error", done.ToString()}});
     }
-    told = !done.ok();
+    logged = !done.ok();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, options_.every, [this] { return stopping_ || woken_; });
     woken_ = false;
@@ -172,7 +172,7 @@ Status ViewWorker::Follow(int64_t position, const HistoryHead& head, const Views
     const std::string from = MarkerOf(position, head.epoch);
     position = is_last ? head.position : events.back().position;
     WINNOW_ASSIGN_OR_RETURN(const bool moved, MoveMarker(from, MarkerOf(position, head.epoch)));
-    if (!moved) return OkStatus();  // the next look tells why
+    if (!moved) return OkStatus();  // the next look logs why
   }
   return OkStatus();
 }

@@ -24,8 +24,8 @@ redis::PublishedKey ViewKey(const ViewOfKind& view, const std::string& state);
 // The published view: a ZSET for each state of a kind with a view_prefix
 // ("stt:polling:processing"), member = id, score = ms of entry into the state, of jobs in flight.
 // Written from the store and never read to decide anything. Follows history from the position that
-// stands in Redis beside it: what Redis lost, or was set back to, tells itself. Any number of
-// processes may write: each looks again at the store after it wrote, so that who wrote late mends
+// stands in Redis beside it: a loss or a rollback of Redis is therefore detected. Any number of
+// processes may write: each looks again at the store after it wrote, so that a late writer repairs
 // it; and all is compared now and then, which is what the drift metric shows. A key that is gone is
 // written again at once. A kind of which another program has a key is not written
 // (redis/ownership.h).
@@ -44,7 +44,7 @@ class ViewWorker {
   void Wake();
   // One look, as Start does. For tests too.
   Status Look();
-  // Compares all with the store and mends what differs; answers how many did.
+  // Compares everything with the store and corrects it; returns how many entries differed.
   StatusOr<int64_t> Repair();
   // A health probe: an error while keys of other programs stop a kind's view.
   Status CheckKeys() const { return foreign_.Check(); }

@@ -64,7 +64,7 @@ class InvalidArgument(WinnowError):
 
 
 class NotFound(WinnowError):
-    """There is no such resource; `metadata` has "resource" and "id"."""
+    """The resource does not exist; `metadata` has "resource" and "id"."""
 
     code = grpc.StatusCode.NOT_FOUND
 

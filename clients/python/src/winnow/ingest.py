@@ -97,7 +97,7 @@ class _Sender(Generic[Request]):
                 taken: list[Request] = [next(self._source)]
             except StopIteration:
                 taken = []
-            except BaseException as error:  # told to the caller once all before it is answered
+            except BaseException as error:  # raised once everything before it is answered
                 taken = []
                 self.source_error = error
             with self._changed:

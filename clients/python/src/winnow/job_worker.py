@@ -1,4 +1,4 @@
-"""A worker of PollingRegistryService: claims jobs, keeps leases, tells what became of the jobs."""
+"""A worker of PollingRegistryService: claims jobs, keeps leases, reports the outcomes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Lease:
         self.cancel_requested = False
 
     def progress(self, percent: int, note: str = "") -> None:
-        """Tells that the job goes on: its no-progress clock begins anew."""
+        """Reports progress: restarts the job's no-progress clock."""
         try:
             self._client.report_progress(self.job, percent, note)
         except (FailedPrecondition, NotFound) as error:
@@ -93,7 +93,7 @@ class JobWorker:
     """Runs `handler` for each job that it claims; any exception but FatalError is transient.
 
     run() works until stop() is called, from a signal handler or another thread. Leases are kept by
-    one heartbeat for all jobs, on a thread of its own. A handler of a job that was lost is told by
+    one heartbeat for all jobs, on a thread of its own. A handler of a lost job is notified by
     `lease.stop`, and what it answers is dropped. While the server is away the worker waits, longer
     each time, and goes on by itself.
     """

@@ -123,7 +123,7 @@ class PollingClient:
     def report_progress(
         self, job: Job, percent: int = 0, note: str = "", *, timeout: float | None = None
     ) -> Job:
-        """Tells that a claimed job goes on."""
+        """Reports progress of a claimed job."""
         request = polling_service_pb2.ReportProgressRequest(
             kind=job.kind, id=job.id, token=job.token, percent=percent, note=note,
             request_id=_id(""),
@@ -185,7 +185,7 @@ class PollingClient:
         request_id: str = "",
         timeout: float | None = None,
     ) -> Job:
-        """Tells of a failure: a transient one is tried again after a backoff."""
+        """Reports a failure: a transient one is retried after a backoff."""
         request = polling_service_pb2.FailJobRequest(
             kind=job.kind, id=job.id, token=job.token, fatal=fatal, error=error,
             retry_after=to_duration(retry_after), request_id=_id(request_id),

@@ -14,7 +14,7 @@
 
 namespace winnow::app {
 
-// Bytes of a file or of standard input ("-"), unpacked when they are gzip, which is told by the
+// Bytes of a file or of standard input ("-"), unpacked when they are gzip, which is detected by the
 // bytes and not by the name. Memory use is constant.
 class ByteSource {
  public:

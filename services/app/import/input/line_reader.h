@@ -31,7 +31,7 @@ class LineReader {
  public:
   explicit LineReader(ByteSource& source);
 
-  // The next line; absent at the end, or where the source failed: status() tells which.
+  // The next line; absent at the end, or where the source failed: status() says which.
   std::optional<Line> Next();
   const Status& status() const { return status_; }
 

@@ -12,7 +12,7 @@ namespace winnow {
 // an encoding that nobody knows.
 std::optional<std::string> DecodeToUtf8(std::string_view bytes, std::string_view charset);
 
-// The encoding that a byte order mark at the front tells of: "utf-8", "utf-16le", "utf-16be";
+// The encoding that a byte order mark at the front indicates: "utf-8", "utf-16le", "utf-16be";
 // empty for none. `size`: bytes of the mark.
 std::string_view CharsetOfMark(std::string_view bytes, size_t& size);
 

@@ -12,7 +12,7 @@ namespace winnow {
 
 struct JsonMember;
 
-// A value of a JSON text as it stands there: what is wrong with it can be told with its line, and
+// A value of a JSON text as it stands there: an error can be reported with its line, and
 // nothing is lost (repeated names, the spelling of numbers).
 struct JsonValue {
   using Kind = JsonReader::Kind;  // neither kEnd nor kError

@@ -42,7 +42,7 @@ std::string_view DeclaredCharset(std::string_view bytes) {
 }
 
 // What XML takes "&..." at the front of `text` for, and how many bytes of it that replaces. As
-// numbers: libxml2 forgets its own entities once it had to mend something.
+// numbers: libxml2 forgets its own entities once it had to repair something.
 std::string MendReference(std::string_view text, size_t& taken) {
   taken = 1;
   const size_t end = text.substr(0, kLongestEntity).find_first_of("; &<", 1);

@@ -20,9 +20,9 @@ struct XmlNode {
   std::string text;  // of this element alone: text and CDATA
   std::vector<XmlNode> children;
 
-  // The first attribute of this name; empty when there is none.
+  // The first attribute of this name; empty if there is none.
   std::string_view Attribute(std::string_view attribute) const;
-  // The first child of this name, in any namespace; null when there is none.
+  // The first child of this name, in any namespace; null if there is none.
   const XmlNode* Child(std::string_view child) const;
   // Text of this element and of all below, in order of the document as far as elements go.
   std::string AllText() const;
@@ -35,7 +35,7 @@ struct XmlLimits {
 };
 
 // `bytes` in any encoding (charset.h); `transport` is the charset of the Content-Type, or empty.
-// What is not well-formed is mended as far as it goes: bare "&", HTML's entities, control
+// What is not well-formed is repaired where possible: bare "&", HTML's entities, control
 // characters, an end that is cut off. Error: INVALID_ARGUMENT without a field, when there is no
 // root element or a limit is exceeded.
 StatusOr<XmlNode> ParseXml(std::string_view bytes, std::string_view transport,

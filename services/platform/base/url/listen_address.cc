@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxPort = 65535;
 
-// The host without brackets; empty when there is none, or one that needs brackets and has none.
+// The host without brackets; empty if there is none, or one that needs brackets and has none.
 std::string HostOf(std::string_view text) {
   if (text.size() > 2 && text.front() == '[' && text.back() == ']') {
     return std::string(text.substr(1, text.size() - 2));

@@ -5,7 +5,7 @@
 
 namespace winnow::url {
 
-// Whether a parameter ("utm_source=rss") only tells where a reader came from, or asks for the AMP
+// Whether a parameter ("utm_source=rss") only says where a reader came from, or asks for the AMP
 // form of the page.
 bool IsTrackingParameter(std::string_view parameter);
 

@@ -100,7 +100,7 @@ class AmqpConnection {
   StatusOr<std::optional<Message>> Get(const std::string& queue);
   Status Ack(uint64_t tag);
   // Gives back to their queues, in their places, all messages that were not acknowledged. When it
-  // is OK the broker has acted on what it was told before.
+  // is OK the broker has acted on everything sent before.
   Status Recover();
   StatusOr<int64_t> CountMessages(const std::string& queue);
 

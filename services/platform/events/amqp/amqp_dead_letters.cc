@@ -157,7 +157,7 @@ Status Walk::Finish() {
     WINNOW_ASSIGN_OR_RETURN(const AmqpConnection::Heard heard, connection_->Hear(milliseconds(0)));
     if (std::holds_alternative<AmqpConnection::Quiet>(heard)) break;
   }
-  // The broker may lose what it was told last when the channel ends: its answer comes after all
+  // The broker may lose what it was sent last when the channel ends: its answer comes after all
   // that.
   return connection_->Recover();
 }

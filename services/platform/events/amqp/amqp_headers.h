@@ -29,7 +29,7 @@ amqp_table_t Table(std::array<amqp_table_entry_t, kCount>& entries) {
 using DeadEntries = std::array<amqp_table_entry_t, 2>;
 // Sets headers and time stamp; both point into `dead` and `entries`.
 void WriteDead(const DeadHeaders& dead, DeadEntries& entries, amqp_basic_properties_t& properties);
-// What is said; nothing of a message that is no dead letter.
+// What is said; nothing of a message that is not a dead letter.
 DeadHeaders ReadDead(const amqp_basic_properties_t& properties);
 
 }  // namespace winnow::events::amqp

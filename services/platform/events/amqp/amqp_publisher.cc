@@ -110,7 +110,7 @@ void AmqpPublisher::Run() {
       if (status.ok()) status = MeasureDeadLetters();
     }
     TakeBack();
-    if (!Pause(milliseconds(0))) return;  // the end of its connection is no failure
+    if (!Pause(milliseconds(0))) return;  // the end of its connection is not a failure
     SetHealth(status);
     if (!Pause(pause)) return;
     pause = std::min(2 * pause, kMaxPause);

@@ -16,8 +16,8 @@ namespace winnow::events {
 // Feeds one consumer from its queue, on a thread and connection of its own. A message is
 // acknowledged when the consumer has it done. What the consumer cannot do is published to the dead
 // letters, with the reason (which a rejection could not carry), and acknowledged when the broker
-// has confirmed that. What is in flight when the connection is lost comes again, to whoever
-// consumes then.
+// has confirmed that. What is in flight when the connection is lost comes again, to the consumer
+// that consumes then.
 class AmqpSubscriber {
  public:
   AmqpSubscriber(AmqpAddress address, Consumer consumer, const QueueOptions& options,

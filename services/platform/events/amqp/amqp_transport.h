@@ -19,8 +19,8 @@ struct AmqpOptions {
 };
 
 // Events go from the outboxes to RabbitMQ and from its queues to the consumers: "amqp://". A row
-// leaves its outbox when the broker has confirmed it. A broker that is away is told by Check and
-// come back to by itself; Start does not wait for it.
+// leaves its outbox when the broker has confirmed it. An unavailable broker is reported by Check
+// and come back to by itself; Start does not wait for it.
 class AmqpTransport final : public Transport {
  public:
   // `pool` and `metrics` outlive the transport.

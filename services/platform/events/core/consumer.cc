@@ -32,7 +32,7 @@ Verdict VerdictOf(const Status& status) {
       return Verdict::kRetryLater;
     case StatusCode::kDeadlineExceeded:
       return Verdict::kTimedOut;
-    // A defect or a refusal of today may be mended before the tries run out; a bad payload is not.
+    // A defect or a refusal may be fixed before the tries run out; a bad payload is not.
     case StatusCode::kAborted:
     case StatusCode::kInternal:
     case StatusCode::kUnknown:

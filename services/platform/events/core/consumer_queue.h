@@ -32,7 +32,7 @@ struct DeliveryResult {
   std::optional<DeadLetter> dead;
 };
 
-// Where deliveries come from, and who is told of their end: an outbox, or a broker's queue.
+// Where deliveries come from, and where their end is reported: an outbox, or a broker's queue.
 class Origin {
  public:
   virtual ~Origin() = default;
@@ -52,7 +52,7 @@ struct Delivery {
   int tries = 0;                       // deliveries that count against max_deliveries
   bool alone = false;                  // to be: a batch with it threw or timed out
   uint64_t done_before = 0;            // what the queue had done when that happened last
-  std::chrono::milliseconds asked{0};  // to wait before the next try, by whoever refused it
+  std::chrono::milliseconds asked{0};  // delay before the next try, requested by the consumer
 };
 
 struct QueueOptions {

@@ -69,7 +69,7 @@ class DeadLetters {
                                             DeadLetterAction action) = 0;
 };
 
-// Fills in what a stored envelope tells of itself; nothing where it cannot be read.
+// Fills in the fields read from a stored envelope; nothing where it cannot be read.
 void DescribeEnvelope(const std::string& envelope, DeadLetterRecord& record);
 
 // A reason as it is kept: valid UTF-8 of at most 1,024 bytes.

@@ -7,7 +7,7 @@
 #include "services/platform/postgres/session/session.h"
 #include "winnow/events/v1/events.pb.h"
 
-// Events are written in the transaction of the change that they tell, and delivered afterwards.
+// Events are written in the transaction of the change that they report, and delivered afterwards.
 namespace winnow::events {
 
 // DDL of <schema>.outbox, outbox_lease and dead_letters for a schema's migration.

@@ -39,7 +39,7 @@ constexpr std::string_view kBury =
 // Free when it ended, when its holder took it before the last start of the server (that holder has
 // lost its connections, and most likely ended with the server), and when nobody has its holder's
 // sign of life: the server takes that back when the process dies. Where there is a pooler, which
-// keeps the connections of the dead, only time tells.
+// keeps the connections of dead peers, only a timeout detects it.
 constexpr std::string_view kTake =
     "INSERT INTO {schema}.outbox_lease AS l (holder, renew_time, expire_time)"
     " VALUES ($1::uuid, clock_timestamp(), clock_timestamp() + $2::bigint * interval '1 ms')"

@@ -38,7 +38,7 @@ struct RelayOptions {
 
 // Drains the outbox of one schema: reads rows in order of id, hands each over once, and removes
 // those that are settled. One process of several does so at a time, by a lease, which another may
-// have at once when its holder dies; a row comes again, to whoever holds the lease then, until it
+// have at once when its holder dies; a row comes again, to the lease's next holder, until it
 // is settled.
 class Relay {
  public:
@@ -88,7 +88,7 @@ class Relay {
   Gauge& oldest_age_;
   Gauge& dead_;
 
-  // Of whoever runs steps.
+  // Of the thread that runs steps.
   std::set<int64_t> in_flight_;
   Deadline lease_until_{};
   Deadline next_measure_{};

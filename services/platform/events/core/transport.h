@@ -22,7 +22,7 @@ class Transport {
   virtual ~Transport() = default;
   // Before Start. A consumer gets every event of its name, whichever outbox it is from.
   virtual void AddConsumer(Consumer consumer) = 0;
-  // Tells that this process writes to the outbox of `schema`, which is to be drained.
+  // Declares that this process writes to the outbox of `schema`, which is to be drained.
   virtual void AddProducer(const std::string& schema) = 0;
   virtual Status Start() = 0;
   // Delivers what is in flight, at most until `deadline`, and stops, kStopGrace later at most. What

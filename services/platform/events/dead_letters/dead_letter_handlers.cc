@@ -118,7 +118,7 @@ StatusOr<v1::ListDeadLettersResponse> DeadLetterHandlers::ListDeadLetters(
   WINNOW_ASSIGN_OR_RETURN(const auto after, ReadToken(request));
   const DeadLetterSelection selection{{}, request.queue(), request.event()};
   const auto page = static_cast<size_t>(*size);
-  WINNOW_ASSIGN_OR_RETURN(auto records,  // one more tells whether this is the end
+  WINNOW_ASSIGN_OR_RETURN(auto records,  // one more shows whether this is the end
                           dead_letters_.List(call.deadline, selection, after, page + 1));
   v1::ListDeadLettersResponse response;
   if (records.size() > page) {

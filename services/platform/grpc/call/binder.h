@@ -90,7 +90,7 @@ class Binder {
   }
 
   // Server stream. `start`: Status(const CallContext&, const Request&, Subscriber<Response>), on a
-  // pool thread; it registers the subscriber with whoever feeds it (watch.h). Say the types here
+  // pool thread; it registers the subscriber with its source (watch.h). Say the types here
   // too.
   template <class Request, class Response, class Start>
   grpc::ServerWriteReactor<Response>* Watch(grpc::CallbackServerContext* context,

@@ -159,7 +159,7 @@ grpc::Status CallRecord::End(const Status& ended) {
   grpc::Status visible = ToGrpcStatus(status, call_.request_id);
   const auto took = steady_clock::now() - arrival_;
   auto code = static_cast<StatusCode>(visible.error_code());
-  // gRPC tells of a passed deadline as of any cancellation.
+  // gRPC reports a passed deadline as it reports any cancellation.
   if (code == StatusCode::kCancelled && steady_clock::now() >= call_.deadline) {
     code = StatusCode::kDeadlineExceeded;
   }

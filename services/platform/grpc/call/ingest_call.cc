@@ -231,7 +231,7 @@ void IngestCall::Advance(Lock lock) {
   if (!writing_ && !broken_ && answers_left_ > 0) {
     writing_ = true;
     // The first write carries the initial metadata, which gRPC does not send, nor complete, as long
-    // as it is told that more follows.
+    // as more are announced.
     Write(wrote_before_ && answers_left_ > 1);
     wrote_before_ = true;
   }

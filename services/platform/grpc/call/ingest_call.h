@@ -121,8 +121,8 @@ class IngestCall : private Job {
 };
 
 // A message that nothing was read into looks unlike any that something was: a read that fails
-// because the bytes are no valid message has cleared it, one that fails because the caller has sent
-// all has not. gRPC does not tell the two apart.
+// because the bytes are not a valid message has cleared it, one that fails because the caller has
+// sent all has not. gRPC does not distinguish the two.
 void MarkUnread(google::protobuf::Message& message);
 bool IsUnread(const google::protobuf::Message& message);
 
@@ -189,7 +189,7 @@ class TypedIngestCall final : public grpc::ServerBidiReactor<Request, Response>,
   Request slot_;
   std::deque<Request> waiting_;
   std::vector<Request> batch_;         // the handler's while it runs
-  std::vector<Response> new_answers_;  // of whoever collects
+  std::vector<Response> new_answers_;  // of the collecting thread
   std::deque<Response> answers_;
 };
 

@@ -28,7 +28,7 @@ class Subscriber {
 
   // Queues a response; never blocks. False when the watch has ended: drop the subscriber. A reader
   // that is kMaxWatchQueue behind, or takes more than its part of the memory for all watches, is
-  // told so by READER_TOO_SLOW and ended; it resumes by its token.
+  // ended with READER_TOO_SLOW; it resumes by its token.
   bool Send(Response response) const { return sink_->Send(std::move(response)); }
   // Ends the watch after what is queued; OK ends it in peace.
   void End(const Status& status) const { sink_->End(status); }

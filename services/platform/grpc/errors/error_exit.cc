@@ -19,7 +19,7 @@ std::string AboutPeer(std::string_view peer, const grpc::Status& status) {
 }
 
 // A token that is being rotated, a mesh's rule, an instance of an older version: it ends when an
-// operator mends it, and until then callers wait as for a peer that is away.
+// operator fixes it, and until then callers wait as for an unavailable peer.
 Status RefusedByPeer(std::string_view peer) {
   return Unavailable(Reason::kPeerUnavailable, std::string(peer) + " refuses our calls",
                      kPeerRetryAfter);
@@ -48,7 +48,7 @@ Status FromForeignStatus(const grpc::Status& status, std::string_view peer) {
       return DeadlineExceeded(std::string(peer) + " did not answer in time");
     case grpc::StatusCode::CANCELLED:
       // What gRPC makes of calls that it meets on their way when a server shuts down. Where it is
-      // we who gave the call up, nobody asks why.
+      // this side that cancelled the call, the reason is known.
       return Unavailable(Reason::kPeerUnavailable, std::string(peer) + " gave the call up",
                          kPeerRetryAfter);
     case grpc::StatusCode::INTERNAL:

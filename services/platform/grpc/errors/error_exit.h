@@ -9,7 +9,8 @@
 // The one place where our errors become gRPC's, and the way back for callers of peers.
 namespace winnow::rpc {
 
-// As ToRpcStatus (rpc_status.h), for what a call ends with. Whoever ends the call logs the detail.
+// As ToRpcStatus (rpc_status.h), for what a call ends with. The code that ends the call logs the
+// detail.
 grpc::Status ToGrpcStatus(const Status& status, std::string_view request_id);
 
 // Tokens are read by parts that do not know the request: the violation names the field of the

@@ -19,7 +19,7 @@ class Peers;  // peers.h: channels to the other services, in process or by addre
 struct Probe {
   std::string name;  // "postgres"
   std::function<Status()> check;
-  bool vital = true;  // false: the service does its job without it; only the metric tells
+  bool vital = true;  // false: the service does its job without it; only the metric shows it
 };
 
 // One row of services/app/serve/targets.cc: a service that is made, and how to run it. Plain data;

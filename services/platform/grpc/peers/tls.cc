@@ -74,7 +74,7 @@ Status CheckFit(const config::v1::Tls& tls, const Files& files) {
 StatusOr<std::string> ReadAuthorities(const std::string& path, std::string_view field) {
   WINNOW_ASSIGN_OR_RETURN(std::string pem, ReadPem(path, field, "-----BEGIN CERTIFICATE"));
   const bool readable = CertificateOf(pem) != nullptr;
-  ERR_clear_error();  // of this thread, for whoever asks next
+  ERR_clear_error();  // of this thread, for the next caller
   if (!readable) {
     return InvalidField(std::string(field), path + " begins with no readable certificate");
   }
@@ -94,7 +94,7 @@ StatusOr<Files> ReadFiles(const config::v1::Tls& tls) {
                             ReadAuthorities(tls.client_ca_file(), "tls.client_ca_file"));
   }
   const Status fit = CheckFit(tls, files);
-  ERR_clear_error();  // of this thread, for whoever asks next
+  ERR_clear_error();  // of this thread, for the next caller
   WINNOW_RETURN_IF_ERROR(fit);
   return files;
 }

@@ -179,9 +179,9 @@ void Acceptor::Refuse(Refusal refusal) {
   ++refused.since_logged;
 }
 
-// There is no descriptor for the next connection: with the reserved one it is accepted and closed,
-// so that its client knows, and does not wait in the queue for its own timeout. False: none waits,
-// which accept4() does not look for before it has a descriptor.
+// There is not a descriptor for the next connection: with the reserved one it is accepted and
+// closed, so that its client knows, and does not wait in the queue for its own timeout. False: none
+// waits, which accept4() does not look for before it has a descriptor.
 bool Acceptor::ShedOne(int listener) {
   reserve_.Close();
   bool waits = true;

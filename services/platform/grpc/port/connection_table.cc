@@ -11,7 +11,7 @@
 namespace winnow::rpc {
 namespace {
 
-// 0 for what is no open socket.
+// 0 for what is not an open socket.
 ino_t InodeOf(int fd) {
   struct stat status {};
   return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;

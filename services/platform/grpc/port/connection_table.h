@@ -14,9 +14,9 @@ struct ConnectionLimits {
   size_t per_address = 5'000;
 };
 
-// The connections of a port that belong to gRPC, which closes their descriptors by itself and tells
-// nobody. A connection is open as long as its descriptor is the same socket: the kernel gives each
-// socket an inode number, so one fstat() tells. Not thread-safe.
+// The connections of a port that belong to gRPC, which closes their descriptors by itself and
+// notifies nobody. A connection is open as long as its descriptor is the same socket: the kernel
+// gives each socket an inode number, so one fstat() shows it. Not thread-safe.
 class ConnectionTable {
  public:
   struct Entry {

@@ -40,7 +40,7 @@ struct Guarded {
 };
 
 // By descriptor. The entry of one that was closed stays until the number is guarded again; its
-// inode tells that it is not of the socket that has the number now. gRPC reads a connection from
+// inode shows that it is not of the socket that has the number now. gRPC reads a connection from
 // one thread at a time, and does not read what it has closed.
 struct Table {
   std::array<std::atomic<Guarded*>, kMaxDescriptors> entries{};

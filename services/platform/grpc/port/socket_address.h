@@ -13,7 +13,7 @@ class SocketAddress {
   SocketAddress() = default;
   SocketAddress(const sockaddr* address, socklen_t size);
   static SocketAddress AnyV6(int port);
-  // Of the socket itself; of its peer. Without a family when there is none.
+  // Of the socket itself; of its peer. Without a family if there is none.
   static SocketAddress OfSocket(int fd);
   static SocketAddress OfPeer(int fd);
 

@@ -16,7 +16,7 @@ constexpr std::string_view kLowerScheme = "bearer ";  // of HTTP, whose schemes 
 constexpr size_t kMinTokenLength = 16;
 constexpr size_t kMaxTokenLength = 512;
 
-// Takes the same time wherever the two differ. Their lengths are no secret.
+// Takes the same time wherever the two differ. Their lengths are not secret.
 bool SameSecret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char difference = 0;

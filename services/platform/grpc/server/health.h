@@ -18,8 +18,8 @@
 
 namespace winnow::rpc {
 
-// Asks each target's dependencies every so often, and tells gRPC's health service which targets can
-// do their job. "" is the process: serving until it drains, whatever its dependencies do.
+// Asks each target's dependencies periodically, and reports to gRPC's health service which targets
+// can do their job. "" is the process: serving until it drains, whatever its dependencies do.
 class Health {
  public:
   // Asks once before it returns. `service` is the server's and outlives this.
@@ -28,7 +28,7 @@ class Health {
   ~Health() { EndServing(); }
 
   // Asks again and again, until all targets can do their job, the deadline, or `stop`; whether they
-  // can. What cannot before is no news to the log: the process is starting.
+  // can. Before that an unready target is not logged: the process is starting.
   bool AwaitServing(Deadline deadline, const std::stop_token& stop);
 
   // NOT_SERVING for all, for good.

@@ -42,7 +42,7 @@ class LogSession {
   }
   // Database time under the lock, never before an earlier arrival of the stream.
   Time arrival_time() const { return std::max(now_, last_arrival()); }
-  // The latest arrival that the stream was told of; the beginning of time for a new stream.
+  // The latest arrival recorded in the stream; the beginning of time for a new stream.
   Time last_arrival() const { return last_arrival_; }
   // Says that the rows arrive at `time` (an import that replays times), not at arrival_time(). An
   // earlier time than last_arrival() leaves that as it is.
@@ -98,7 +98,7 @@ struct Head {
 };
 StatusOr<Head> ReadHead(Session& session, const Stream& stream);
 
-// The payload of the NOTIFY that tells of a commit on the stream.
+// The payload of the NOTIFY that announces a commit on the stream.
 inline std::string WakePayload(const Stream& stream) { return stream.schema + "." + stream.name; }
 
 }  // namespace winnow::pg

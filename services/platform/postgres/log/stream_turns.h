@@ -8,7 +8,7 @@
 
 namespace winnow::pg {
 
-// One log transaction in flight per pool and stream: whoever waits does so without a connection.
+// One log transaction in flight per pool and stream: the others wait without a connection.
 // Holds the turn until destroyed. OVERLOADED when it does not come by the deadline.
 StatusOr<std::shared_ptr<void>> TakeTurn(const void* pool, const std::string& stream,
                                          Deadline deadline);

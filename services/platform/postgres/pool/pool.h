@@ -63,7 +63,7 @@ class Pool {
   Status Check();
 
   // For a process that ends: at `deadline` (the earliest that was said) statements that run are
-  // cut, and those who wait for a connection go away; from then on everything is UNAVAILABLE
+  // cut, and calls that wait for a connection fail; from then on everything is UNAVAILABLE
   // (SHUTTING_DOWN). Any thread.
   void EndBy(Deadline deadline);
 

@@ -14,7 +14,7 @@ namespace winnow::pg {
 Failure Classify(Lease& lease, const std::string& statement);
 
 // One READ COMMITTED transaction on a lease, rolled back unless committed. pqxx's own would take
-// the role's default isolation, and would not tell an unknown commit from a refused one.
+// the role's default isolation, and would not distinguish an unknown commit from a refused one.
 class Transaction {
  public:
   Transaction(PoolState& pool, Lease& lease, Deadline deadline);

@@ -123,8 +123,8 @@ void PrimaryWatch::Apply(PrimaryChoice choice) {
   if (known_.host) ConfirmCurrent();
 }
 
-// Hosts that do not answer are left out: they are asked again and again, and whoever waited for
-// them would wait without end.
+// Hosts that do not answer are left out: they are asked again and again, and callers that waited
+// for them would wait without end.
 void PrimaryWatch::ConfirmCurrent() {
   const Host& current = *hosts_[*known_.host];
   Deadline confirmed = current.alive_at;
@@ -136,7 +136,7 @@ void PrimaryWatch::ConfirmCurrent() {
     wanted_ = std::max(wanted_, current.woke_at);
     return;
   }
-  // After the generation: whoever sees the one sees the other (Confirmed).
+  // After the generation: a thread that sees the one sees the other (Confirmed).
   confirmed_at_.store(confirmed.time_since_epoch().count(), std::memory_order_release);
 }
 

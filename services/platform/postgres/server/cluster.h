@@ -14,8 +14,8 @@ namespace winnow::pg {
 inline constexpr char kSuperuser[] = "winnow";
 inline constexpr char kDatabase[] = "winnow";
 
-// Major version of the cluster in `data_dir`; empty when there is none yet. An error when `pg` is
-// there and is no cluster.
+// Major version of the cluster in `data_dir`; empty if there is none yet. An error when `pg` is
+// there and is not a cluster.
 StatusOr<std::optional<int>> ClusterMajor(const std::string& data_dir);
 
 // Makes the cluster, in `pg.tmp` first: an initdb that was killed leaves PG_VERSION behind, so only

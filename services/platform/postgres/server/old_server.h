@@ -22,7 +22,7 @@ struct DataDirLocks {
 };
 
 // Takes both. A live Winnow on the directory is an error at once; the PostgreSQL that a killed one
-// left behind is told to end and waited for until `limit`. CANCELLED when `stop` comes first.
+// left behind is stopped and waited for until `limit`. CANCELLED when `stop` comes first.
 StatusOr<DataDirLocks> LockDataDir(const std::string& data_dir, std::chrono::milliseconds limit,
                                    const std::stop_token& stop = {});
 

@@ -124,7 +124,7 @@ int Supervisor::WaitForEnd(pid_t child) {
 void Supervisor::SetPid(pid_t child) {
   std::lock_guard lock(mutex_);
   pid_ = child;
-  if (stopping_) kill(pid_, SIGQUIT);  // Stop() came before there was anybody to tell
+  if (stopping_) kill(pid_, SIGQUIT);  // Stop() came before the server was started
 }
 
 bool Supervisor::PauseUnlessStopping(milliseconds pause) {

@@ -82,7 +82,7 @@ class Connection {
   std::unordered_set<std::string> prepared_;
   std::string epoch_;  // empty: not known
   int64_t statement_timeout_ms_ = -1;
-  Deadline deadline_ = Deadline::max();  // as LimitStatements was told
+  Deadline deadline_ = Deadline::max();  // as given to LimitStatements
   std::chrono::steady_clock::time_point limited_at_ = std::chrono::steady_clock::time_point::max();
 };
 

@@ -8,8 +8,9 @@ namespace winnow::pg {
 
 inline constexpr char kSystemSql[] = "(SELECT system_identifier::text FROM pg_control_system())";
 
-// The control file's timeline lags after a promotion, so a primary tells its own by the name of the
-// WAL file it writes; a standby knows that of the last checkpoint and of the WAL it has replayed.
+// The control file's timeline lags after a promotion, so a primary derives its own from the name of
+// the WAL file it writes; a standby knows that of the last checkpoint and of the WAL it has
+// replayed.
 inline constexpr char kTimelineSql[] =
     "CASE WHEN pg_is_in_recovery() "
     "THEN greatest((SELECT timeline_id FROM pg_control_checkpoint()), "

@@ -68,7 +68,7 @@ Failure ClassifyCurrentException(const std::string& statement) {
     return Lost(where + FirstLine(e.what()));
   } catch (const pqxx::statement_completion_unknown& e) {
     return Lost(where + FirstLine(e.what()));
-  } catch (const pqxx::transaction_rollback& e) {  // which is no sql_error in pqxx
+  } catch (const pqxx::transaction_rollback& e) {  // which is not a sql_error in pqxx
     return ClassifySqlState("40001", where + FirstLine(e.what()));
   } catch (const pqxx::sql_error& e) {
     return ClassifySqlState(e.sqlstate(), where + FirstLine(e.what()));

@@ -132,7 +132,7 @@ class Session {
   // ReadHead's (log_transaction.h).
   std::string epoch();
 
-  // For whoever leased the session: a statement failed (its exception may have been swallowed), and
+  // For the session's lessee: a statement failed (its exception may have been swallowed), and
   // the name of the last one.
   bool failed() const { return failed_; }
   const char* last_statement() const { return last_statement_; }

@@ -184,7 +184,7 @@ class Week {
   }
   void TryToCall() {
     const bool granted = Reserve(state_, limits_, clock_.Read(steady_)).granted;
-    clock_.Told(granted);
+    clock_.Granted(granted);
     if (!granted) return;
     const bool answered = vendor.Call(now_);
     clock_.Follow(std::chrono::floor<seconds>(now_), steady_);

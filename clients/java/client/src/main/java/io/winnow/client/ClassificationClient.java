@@ -189,7 +189,7 @@ public final class ClassificationClient {
     return connection.call(ClassificationServiceGrpc.getOverrideClassificationMethod(), request);
   }
 
-  /** Tells how a policy would decide the newest comments of a video; changes nothing. */
+  /** Returns how a policy would decide the newest comments of a video; changes nothing. */
   public PreviewPolicyResponse previewPolicy(PreviewPolicyRequest request) {
     return connection.call(ClassificationServiceGrpc.getPreviewPolicyMethod(), request);
   }
@@ -243,7 +243,7 @@ public final class ClassificationClient {
   }
 
   /**
-   * Delivers an agent's verdicts, message by message, and tells {@code answered} what became of
+   * Delivers an agent's verdicts, message by message; {@code answered} receives the outcome of
    * each, in order: an answer means durable. Goes on over a lost connection.
    */
   public void ingestVerdicts(

@@ -59,7 +59,7 @@ public final class CollectorClient {
   }
 
   /**
-   * Stores a stream of items of any length and tells {@code answered} of each with its result, in
+   * Stores a stream of items of any length and reports each to {@code answered} with its result, in
    * order. Goes on over a lost connection: what was not answered is sent again.
    */
   public void ingestItems(Iterator<Item> items, BiConsumer<Item, Result<StoredItem>> answered) {
@@ -140,7 +140,7 @@ public final class CollectorClient {
     return connection.call(CollectorServiceGrpc.getRunSourceMethod(), named);
   }
 
-  /** Tells what the ledger knows of calls. */
+  /** Returns what the ledger knows of calls. */
   public GetQuotaResponse getQuota(GetQuotaRequest request) {
     return connection.call(CollectorServiceGrpc.getGetQuotaMethod(), request);
   }

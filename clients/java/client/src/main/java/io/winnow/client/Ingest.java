@@ -30,7 +30,7 @@ final class Ingest<T, Q, R> {
   /** The longest wait for an answer. */
   private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(60);
 
-  /** What the network thread tells the loop. */
+  /** A message of the network thread to the loop. */
   private sealed interface Signal<R> {
     record Answer<R>(R response) implements Signal<R> {}
 

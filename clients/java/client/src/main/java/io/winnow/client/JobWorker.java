@@ -19,11 +19,11 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A worker of PollingRegistryService: claims jobs, keeps their leases, tells what became of them.
+ * A worker of PollingRegistryService: claims jobs, keeps their leases, reports their outcomes.
  *
  * <p>{@link #run()} works until {@link #stop()} is called, from another thread or a shutdown hook.
  * One heartbeat keeps all leases, on a thread of its own. The handler of a job that was lost is
- * told by {@link Lease#shouldStop()}, and what it answers is dropped. While the server is away the
+ * notified by {@link Lease#shouldStop()}, and its result is dropped. While the server is away the
  * worker waits, longer each time, and goes on by itself.
  */
 public final class JobWorker {
@@ -91,7 +91,7 @@ public final class JobWorker {
       return lost || cancelRequested || stopping.getCount() == 0;
     }
 
-    /** Tells that the job goes on: its no-progress clock begins anew. */
+    /** Reports progress: restarts the job's no-progress clock. */
     public void progress(int percent, String note) {
       try {
         calls.progress(job, percent, note);

@@ -134,7 +134,7 @@ public final class NewsFeedClient {
   }
 
   /**
-   * Stores a stream of articles of any length and tells {@code answered} of each with its result,
+   * Stores a stream of articles of any length and reports each to {@code answered} with its result,
    * in order. Goes on over a lost connection: what was not answered is sent again.
    */
   public void ingestArticles(

@@ -107,7 +107,7 @@ public final class PollingClient {
     return connection.call(PollingRegistryServiceGrpc.getCompleteJobMethod(), request);
   }
 
-  /** Tells of a failure. */
+  /** Reports a failure. */
   public FailJobResponse failJob(FailJobRequest request) {
     return connection.call(PollingRegistryServiceGrpc.getFailJobMethod(), request);
   }
@@ -127,7 +127,7 @@ public final class PollingClient {
     return connection.call(PollingRegistryServiceGrpc.getGetStatsMethod(), request);
   }
 
-  /** Extends leases, and tells which are lost and which jobs are to be stopped. */
+  /** Extends leases, and returns which are lost and which jobs are to be stopped. */
   public HeartbeatJobsResponse heartbeatJobs(HeartbeatJobsRequest request) {
     return connection.call(PollingRegistryServiceGrpc.getHeartbeatJobsMethod(), request);
   }
@@ -156,7 +156,7 @@ public final class PollingClient {
     return connection.call(PollingRegistryServiceGrpc.getPauseKindMethod(), request);
   }
 
-  /** Tells what a sweep would take now if the rules were others; changes nothing. */
+  /** Returns what a sweep under other rules would take now; changes nothing. */
   public PreviewPolicyResponse previewPolicy(PreviewPolicyRequest request) {
     return connection.call(PollingRegistryServiceGrpc.getPreviewPolicyMethod(), request);
   }
@@ -180,7 +180,7 @@ public final class PollingClient {
     return connection.call(PollingRegistryServiceGrpc.getReleaseJobMethod(), request);
   }
 
-  /** Tells that the job goes on, and extends its lease. */
+  /** Reports progress of a job, and extends its lease. */
   public ReportProgressResponse reportProgress(ReportProgressRequest request) {
     return connection.call(PollingRegistryServiceGrpc.getReportProgressMethod(), request);
   }

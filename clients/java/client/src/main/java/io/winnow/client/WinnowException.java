@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 /**
  * A call, or one element of a batch, failed; with everything that the server said about it.
  *
- * <p>{@link #code()} says what to do: mend the request (INVALID_ARGUMENT), stop (NOT_FOUND,
+ * <p>{@link #code()} says what to do: fix the request (INVALID_ARGUMENT), stop (NOT_FOUND,
  * ALREADY_EXISTS), change the state (FAILED_PRECONDITION), redo the whole step (ABORTED), send less
  * (RESOURCE_EXHAUSTED), try later (UNAVAILABLE), report (INTERNAL).
  */

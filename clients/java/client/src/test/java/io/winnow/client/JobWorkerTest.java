@@ -39,10 +39,10 @@ class JobWorkerTest {
   private FakeServer server;
   private Winnow winnow;
 
-  /** Gives what is offered, and writes down what it is told. */
+  /** Hands out the offered jobs, and records the calls. */
   private static final class Registry extends PollingRegistryServiceImplBase {
     final BlockingQueue<Job> offered = new LinkedBlockingQueue<>();
-    final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+    final BlockingQueue<String> reports = new LinkedBlockingQueue<>();
     volatile boolean away;
     volatile boolean lost;
     volatile boolean cancel;
@@ -50,7 +50,7 @@ class JobWorkerTest {
     @Override
     public void claimJobs(ClaimJobsRequest request, StreamObserver<ClaimJobsResponse> answer) {
       if (away) {
-        told.add("away");
+        reports.add("away");
         answer.onError(FakeServer.unavailable());
         return;
       }
@@ -85,7 +85,7 @@ class JobWorkerTest {
     @Override
     public void completeJob(
         CompleteJobRequest request, StreamObserver<CompleteJobResponse> answer) {
-      told.add("complete " + request.getId() + " " + request.getResult().toStringUtf8());
+      reports.add("complete " + request.getId() + " " + request.getResult().toStringUtf8());
       if (request.getToken() != 7) {
         String reason = request.getToken() < 7 ? "STALE_TOKEN" : "STATE_FORBIDS";
         answer.onError(FakeServer.failedPrecondition(reason));
@@ -97,19 +97,19 @@ class JobWorkerTest {
     @Override
     public void failJob(FailJobRequest request, StreamObserver<FailJobResponse> answer) {
       String how = request.getFatal() ? "fatal " : "transient ";
-      told.add(how + request.getError() + " " + request.getRetryAfter().getSeconds());
+      reports.add(how + request.getError() + " " + request.getRetryAfter().getSeconds());
       end(answer, FailJobResponse.getDefaultInstance());
     }
 
     @Override
     public void releaseJob(ReleaseJobRequest request, StreamObserver<ReleaseJobResponse> answer) {
-      told.add("release " + request.getId());
+      reports.add("release " + request.getId());
       end(answer, ReleaseJobResponse.getDefaultInstance());
     }
 
     @Override
     public void cancelJob(CancelJobRequest request, StreamObserver<CancelJobResponse> answer) {
-      told.add("cancel " + request.getId());
+      reports.add("cancel " + request.getId());
       end(answer, CancelJobResponse.getDefaultInstance());
     }
 
@@ -135,8 +135,8 @@ class JobWorkerTest {
     registry.offered.add(Job.newBuilder().setKind("stt").setId(id).setToken(token).build());
   }
 
-  private String nextTold() throws InterruptedException {
-    return registry.told.poll(30, TimeUnit.SECONDS);
+  private String nextReport() throws InterruptedException {
+    return registry.reports.poll(30, TimeUnit.SECONDS);
   }
 
   /** A worker in a thread of its own, ended when it is closed. */
@@ -186,18 +186,18 @@ class JobWorkerTest {
         };
     try (Running running = new Running(handler)) {
       offer("good", 7);
-      assertEquals("complete good text", nextTold());
+      assertEquals("complete good text", nextReport());
       offer("bad", 7);
-      assertEquals("fatal no such recording 0", nextTold());
+      assertEquals("fatal no such recording 0", nextReport());
       offer("later", 7);
-      assertEquals("transient 503 9", nextTold());
+      assertEquals("transient 503 9", nextReport());
       offer("zombie", 6);
-      assertEquals("complete zombie text", nextTold());
+      assertEquals("complete zombie text", nextReport());
       offer("refused", 8);
-      assertEquals("complete refused text", nextTold());
-      assertTrue(nextTold().startsWith("fatal what the handler answered was refused"));
+      assertEquals("complete refused text", nextReport());
+      assertTrue(nextReport().startsWith("fatal what the handler answered was refused"));
       offer("next", 7);
-      assertEquals("complete next text", nextTold());
+      assertEquals("complete next text", nextReport());
     }
   }
 
@@ -219,7 +219,7 @@ class JobWorkerTest {
       registry.lost = false;
       registry.cancel = true;
       offer("cancelled", 8); // tokens are never used again
-      assertEquals("cancel cancelled", nextTold());
+      assertEquals("cancel cancelled", nextReport());
     }
   }
 
@@ -238,7 +238,7 @@ class JobWorkerTest {
       offer("half", 7);
       assertTrue(begun.await(30, TimeUnit.SECONDS));
     }
-    assertEquals("release half", nextTold());
+    assertEquals("release half", nextReport());
   }
 
   /** What a handler of java.util.logging would print. */
@@ -277,15 +277,15 @@ class JobWorkerTest {
     registry.away = true;
     try (Running running =
         new Running(lease -> new JobWorker.Complete(ByteString.copyFromUtf8("text")))) {
-      assertEquals("away", nextTold());
-      assertEquals("away", nextTold());
+      assertEquals("away", nextReport());
+      assertEquals("away", nextReport());
       registry.away = false;
       offer("after", 7);
-      String told = nextTold();
-      while ("away".equals(told)) {
-        told = nextTold();
+      String report = nextReport();
+      while ("away".equals(report)) {
+        report = nextReport();
       }
-      assertEquals("complete after text", told);
+      assertEquals("complete after text", report);
     }
   }
 }

@@ -54,7 +54,7 @@ public final class CollectFeed {
     }
   }
 
-  /** Pushes the items by a stream; tells of refused ones on standard error. */
+  /** Pushes the items by a stream; prints refused ones on standard error. */
   static Outcome push(Winnow winnow, List<Item> items) {
     int[] counts = new int[3];
     winnow

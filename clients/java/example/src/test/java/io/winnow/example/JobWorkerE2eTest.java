@@ -135,7 +135,7 @@ class JobWorkerE2eTest {
     public void close() throws InterruptedException {
       worker.stop();
       thread.join(LIMIT_MILLIS);
-      assertTrue(!thread.isAlive(), "the worker ends when it is told to");
+      assertTrue(!thread.isAlive(), "the worker ends when it is stopped");
     }
   }
 
@@ -216,7 +216,7 @@ class JobWorkerE2eTest {
 
   private static JobWorker.Outcome untilStopped(JobWorker.Lease lease)
       throws InterruptedException {
-    Await.until("the handler is told to stop", lease::shouldStop);
+    Await.until("the handler is asked to stop", lease::shouldStop);
     return new JobWorker.Release();
   }
 }
