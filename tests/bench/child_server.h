@@ -6,7 +6,7 @@
 
 namespace winnow::bench {
 
-// This program again with --serve, which tells `ports` ports on its output and serves until its
+// This program again with --serve, which prints `ports` ports on its output and serves until its
 // input ends: what a call costs a server is then the CPU time of that process alone. Throws
 // std::runtime_error when it does not start.
 class ChildServer {
@@ -26,7 +26,7 @@ class ChildServer {
   clockid_t clock_{};
 };
 
-// The child's part: tells its ports, and returns when the parent has gone or wants no more.
+// The child's part: prints its ports, and returns when the parent has gone or wants no more.
 void ServeUntilInputEnds(const std::vector<int>& ports);
 
 }  // namespace winnow::bench

@@ -76,7 +76,7 @@ class Sender(threading.Thread):
 
 
 def change_rules(server: Server, number: int) -> None:
-    """To others by which each pair still is one; whoever was killed meanwhile is asked again."""
+    """To others by which each pair still is one; a server killed meanwhile is asked again."""
     policy = winnow.Policy(
         token_threshold=0.7 + 0.05 * (number % 4), candidate_floor=0.5 if number % 2 else 0.4
     )

@@ -61,7 +61,7 @@ class Import:
 
 
 def stored_count(server: Server) -> int:
-    """How many items are stored; 0 while the server cannot tell."""
+    """How many items are stored; 0 while the server cannot answer."""
     try:
         with server.connect(timeout=10.0, retry=winnow.NO_RETRY) as client:
             items = client.collector.items(namespace=NAMESPACE, page_size=1000)

@@ -25,7 +25,7 @@ def item(
     hours: float = 0.0,
     categories: Sequence[str] = (),
 ) -> winnow.Item:
-    """An item that repeats no other one, unless told to. It arrives `hours` after START."""
+    """An item that repeats no other one, unless asked to. It arrives `hours` after START."""
     made = winnow.Item(
         namespace=namespace,
         channel=channel or f"channel-{number}",

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Provider:
-    """Done with everything at the second look, unless told otherwise."""
+    """Done with everything at the second look by default."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

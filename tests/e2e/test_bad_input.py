@@ -1,4 +1,4 @@
-"""Everything that may be wrong with a request is told by field, and the rest goes in."""
+"""Everything that may be wrong with a request is reported by field; the rest is stored."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def ended_runs(client: winnow.Winnow, source: str, count: int) -> list[source_pb
 
 
 def run_again_in_vain(client: winnow.Winnow, vendors: FakeVendors) -> None:
-    """Nothing is stored twice, and no page is fetched a second time by whoever goes on."""
+    """Nothing is stored twice, and no page is fetched a second time by the next process."""
     pages = sum(count for path, count in vendors.asked.items() if path.count("/") == 2)
     run = client.collector.run_source("sea")
     eventually(

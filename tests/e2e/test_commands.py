@@ -88,7 +88,7 @@ def test_a_signal_ends_a_call_that_is_not_answered(number: signal.Signals) -> No
             assert deaf.called.wait(LIMIT_SECONDS)
             process.send_signal(number)
             assert process.wait(timeout=LIMIT_SECONDS) == 130
-        assert deaf.ended.wait(LIMIT_SECONDS), "the server was told"
+        assert deaf.ended.wait(LIMIT_SECONDS), "the server was notified"
     finally:
         server.stop(None)
 

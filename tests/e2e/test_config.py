@@ -97,8 +97,8 @@ def test_an_unknown_field_hides_nothing(tmp_path: Path) -> None:
     config = {"lisen": "127.0.0.1:1", "log": {"level": "loud"}, "listen": 7, "data_dir": "/w"}
     done = check(tmp_path, config, "--metrics", "nonsense")
     assert done.code == 2
-    told = [line.split(": ")[1] for line in done.err.splitlines()]
-    assert sorted(told) == ["lisen", "listen", "log.level", "metrics.listen"], done.err
+    reported = [line.split(": ")[1] for line in done.err.splitlines()]
+    assert sorted(reported) == ["lisen", "listen", "log.level", "metrics.listen"], done.err
 
 
 @pytest.mark.parametrize(

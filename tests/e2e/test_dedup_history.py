@@ -109,12 +109,12 @@ def test_rules_are_tried_out_then_changed_by_etag(client: winnow.Winnow, namespa
 
 
 def test_two_sentences_are_compared_by_characters_too(client: winnow.Winnow) -> None:
-    told = client.dedup.compare_documents(
+    reported = client.dedup.compare_documents(
         pb.Document(channel="one", title="오늘 날씨 어때"),
         pb.Document(channel="two", title="오늘 날씨는 어때"),
     )
-    assert told.verdict == UNIQUE, "too short for tokens of three characters"
-    assert told.scores.title_jaccard < 0.5 < told.scores.character_jaccard < 1
+    assert reported.verdict == UNIQUE, "too short for tokens of three characters"
+    assert reported.scores.title_jaccard < 0.5 < reported.scores.character_jaccard < 1
 
 
 def test_the_command_line_shows_decisions(

@@ -117,20 +117,20 @@ def compare(
 
 def test_the_published_example_is_a_duplicate_and_compare_says_why(client: winnow.Winnow) -> None:
     for earlier, later in ((STOP, HALT), (POST, REPORT)):
-        told = compare(client, earlier, later)
-        assert told.verdict == dedup_pb2.VERDICT_DUPLICATE, told.explanation
-        assert told.scores.title_jaccard < 0.6
-        assert told.scores.semantic >= 0.85
-        assert 0.93 <= told.semantic_cosine < 1
-        meaning = told.stages[-1]
+        reported = compare(client, earlier, later)
+        assert reported.verdict == dedup_pb2.VERDICT_DUPLICATE, reported.explanation
+        assert reported.scores.title_jaccard < 0.6
+        assert reported.scores.semantic >= 0.85
+        assert 0.93 <= reported.semantic_cosine < 1
+        meaning = reported.stages[-1]
         assert meaning.stage == dedup_pb2.STAGE_SEMANTIC
         assert meaning.matched
-        assert [stage.stage for stage in told.stages if stage.matched] == [meaning.stage]
+        assert [stage.stage for stage in reported.stages if stage.matched] == [meaning.stage]
         assert "e5-query" in meaning.detail
-        assert told.explanation.startswith("DUPLICATE: semantic similarity")
-        assert [mode.verdict for mode in told.modes] == [dedup_pb2.VERDICT_DUPLICATE] * 2
-        assert told.embedder.model == "e5-query"
-        assert told.embedder.random_cosine < told.embedder.match_cosine
+        assert reported.explanation.startswith("DUPLICATE: semantic similarity")
+        assert [mode.verdict for mode in reported.modes] == [dedup_pb2.VERDICT_DUPLICATE] * 2
+        assert reported.embedder.model == "e5-query"
+        assert reported.embedder.random_cosine < reported.embedder.match_cosine
     apart = compare(client, STOP, "Central bank keeps rates where they are")
     assert apart.verdict == dedup_pb2.VERDICT_UNIQUE
     assert apart.scores.semantic < 0.5
@@ -146,9 +146,9 @@ def test_paraphrases_are_found_end_to_end(client: winnow.Winnow, meaning: Server
     assert decision.original_id == "post"
     assert decision.stage == dedup_pb2.STAGE_SEMANTIC
     assert not decision.degradations
-    told = meaning.run("dedup", "compare", STOP, HALT)
-    assert told.code == 0, told.err
-    assert "DUPLICATE" in told.out
+    reported = meaning.run("dedup", "compare", STOP, HALT)
+    assert reported.code == 0, reported.err
+    assert "DUPLICATE" in reported.out
     stats = client.dedup.get_stats(namespace="meaning")
     assert stats.server.embedder.model == "e5-query"
     assert stats.server.embedding_miss_count > 0
@@ -160,10 +160,10 @@ def test_without_an_embedder_the_same_are_unique(
 ) -> None:
     with make_server().start().connect() as plain:
         for number, pair in enumerate(((STOP, HALT), (POST, REPORT))):
-            told = compare(plain, *pair)
-            assert told.verdict == dedup_pb2.VERDICT_UNIQUE
-            assert not told.HasField("semantic_cosine")
-            assert not told.HasField("embedder")
+            reported = compare(plain, *pair)
+            assert reported.verdict == dedup_pb2.VERDICT_UNIQUE
+            assert not reported.HasField("semantic_cosine")
+            assert not reported.HasField("embedder")
             for side, title in enumerate(pair):
                 decision = submit(plain, f"{number}-{side}", f"outlet-{side}", title)
                 assert decision.verdict == dedup_pb2.VERDICT_UNIQUE
@@ -174,9 +174,9 @@ def test_a_model_that_dies_and_comes_back(client: winnow.Winnow, model: Model) -
     missed = submit(client, "missed", "one", "Parliament passes the budget after a long night")
     assert list(missed.degradations) == [dedup_pb2.DEGRADATION_EMBEDDER]
     assert missed.recorded
-    told = compare(client, STOP, "China shall end unfair trading now")
-    assert list(told.degradations) == [dedup_pb2.DEGRADATION_EMBEDDER]
-    assert "unavailable" in told.stages[-1].detail
+    reported = compare(client, STOP, "China shall end unfair trading now")
+    assert list(reported.degradations) == [dedup_pb2.DEGRADATION_EMBEDDER]
+    assert "unavailable" in reported.stages[-1].detail
     model.start()
 
     def is_back() -> bool:

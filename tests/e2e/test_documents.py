@@ -1,4 +1,4 @@
-"""What the READMEs tell people to type works as it stands there."""
+"""The commands of the READMEs work as written."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_dead_letter_is_listed_without_what_it_carries(
     assert called.json()["dead_letters"][0]["id"] == id
 
 
-@pytest.mark.one_process("mends the letter in its table; RabbitMQ's are mended by nobody")
+@pytest.mark.one_process("repairs the letter in its table; RabbitMQ's cannot be repaired")
 def test_a_replay_delivers_it_again(
     single: Server, client: winnow.Winnow, make_dead: Callable[[str], str], namespace: str
 ) -> None:

@@ -96,19 +96,19 @@ def test_an_edit_of_what_is_no_more_undoes_nobody_elses(
 
 
 def watched(client: winnow.Winnow, namespace: str, token: str, count: int) -> list[str]:
-    """What a watcher is told after `token`, and the token of where that ends."""
-    told = []
+    """What a watcher receives after `token`, and the token of where that ends."""
+    reported = []
     events = client.newsfeed.watch_articles(namespace=namespace, resume_token=token)
     for event in events:
         token = event.resume_token
         if event.HasField("tombstone"):
-            told.append(f"- {event.tombstone.id}")
+            reported.append(f"- {event.tombstone.id}")
         elif event.HasField("article"):
             sign = "+" if event.article.entered else "~"
-            told.append(f"{sign} {event.article.article.id}")
-        if len(told) == count:
+            reported.append(f"{sign} {event.article.article.id}")
+        if len(reported) == count:
             break
-    return [*told, token]
+    return [*reported, token]
 
 
 def test_a_feed_is_followed_from_where_a_scroll_began(
@@ -131,11 +131,11 @@ def test_a_feed_is_followed_from_where_a_scroll_began(
     def newer() -> list[str]:
         return [a.id for a in client.newsfeed.articles(namespace=namespace, page_token=token)]
 
-    eventually(lambda: newer() == ["own-4", "own-3"], "the newer feed, whoever is asked")
+    eventually(lambda: newer() == ["own-4", "own-3"], "the newer feed, of every process")
     wanted = ["+ own-3", "+ own-4", "~ own-0", "- own-1"]
-    *told, resume = watched(client, namespace, token, 4)
-    assert told == wanted
-    # The token of what was told last goes on behind it.
+    *reported, resume = watched(client, namespace, token, 4)
+    assert reported == wanted
+    # The token of the last event continues behind it.
     store(client, [own(namespace, 5, "Story 5")])
     assert watched(client, namespace, resume, 1)[:-1] == ["+ own-5"]
     where = ("--namespace", namespace, "--page-token", token)
@@ -193,7 +193,7 @@ def test_a_published_redis_is_imported_and_compared(
     assert client.newsfeed.get_article("naver_5", namespace=namespace) == before
     redis(redis_socket, "HDEL", "news:article:naver_5", "winnow")
     publish(redis_socket, "ai", 5)
-    # An article that was merged by its URL is told apart; one that differs is found out.
+    # An article that was merged by its URL is recognised; one that differs is found out.
     publish(redis_socket, "ai", 99, url="https://www.news.example/3?utm_source=x")
     merged = server.run(*arguments)
     assert "1 merged by url" in merged.out

@@ -51,7 +51,7 @@ def grpcurl(server: Serving, *arguments: str, flags: tuple[str, ...] = ("-plaint
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.one_process("reflection and health tell what their process serves")
+@pytest.mark.one_process("reflection and health show what their process serves")
 def test_grpcurl_lists_services_and_their_health(single: Server) -> None:
     listed = set(grpcurl(single, "list").out.split())
     assert listed >= SERVICES | {"grpc.health.v1.Health", "grpc.channelz.v1.Channelz"}
@@ -172,7 +172,7 @@ def test_tls_and_tokens_let_in_who_has_them(
     cert, _ = certificate
     tls = winnow.Tls(ca_file=cert)
     with guarded.connect(tls=tls, token=TOKEN) as client:
-        # Whoever has read the ready line finds it true.
+        # The ready line is true once it can be read.
         assert {health(client, service) for service in ["", *SERVICES]} == {"SERVING"}
         # The pipeline's own calls, in process, have a token of their own.
         (stored,) = put(client, [item("guarded", 1)])

@@ -188,7 +188,7 @@ def test_a_worker_that_wakes_up_is_refused_and_goes_on(
         before = changes(client, recording)
         answer.set()
         zombie.send(signal.SIGCONT)
-        eventually(lambda: "lost to another worker" in zombie.log.read_text(), "it is told")
+        eventually(lambda: "lost to another worker" in zombie.log.read_text(), "it is notified")
     assert changes(client, recording) == before
     assert client.polling.get_job("stt", recording) == done
     client.polling.register_job("stt", f"{recording}.next")
@@ -295,7 +295,7 @@ def test_the_operators_verbs(registry: Serving, client: winnow.Winnow, recording
 def test_what_a_handler_may_not_answer_fails_for_good(
     client: winnow.Winnow, recording: str
 ) -> None:
-    """It is no loss of the job, and would be refused the next time, too."""
+    """The job is not lost, and the call would be refused again."""
     client.polling.register_job("stt", recording, state="summarizing")
     worker = JobWorker(client.polling, "stt", lambda _: MoveTo("processing"), wait=0.2)
     thread = threading.Thread(target=worker.run)

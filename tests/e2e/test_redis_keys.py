@@ -71,7 +71,9 @@ def test_a_redis_in_use_stays_as_it_is_until_its_keys_are_adopted(
     eventually(lambda: metric(server, FOREIGN, "polling") == 2, "the polling sets stop the view")
     eventually(lambda: metric(server, FOREIGN, "newsfeed") == 2, "the feed and its metadata do")
     assert snapshot() == before
-    eventually(lambda: metric(server, "winnow_dependency_up", "redis_keys") == 1, "probes tell")
+    eventually(
+        lambda: metric(server, "winnow_dependency_up", "redis_keys") == 1, "probes report it"
+    )
     for key in (PROCESSING, "news:feed:ai"):
         (line,) = [line for line in server.log.splitlines() if f'"first_key":"{key}"' in line]
         assert "winnow serve --adopt-redis-keys" in line

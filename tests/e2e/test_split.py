@@ -48,7 +48,7 @@ def test_split_a_peer_that_does_not_answer_is_told_and_waited_for(
     try:
         with split.servers["collector"][0].connect() as direct:
             (stored,) = put(direct, [item(namespace, 9001)])
-        eventually(lambda: held() >= 1, "a dedup process tells that it is held up")
+        eventually(lambda: held() >= 1, "a dedup process reports that it is held up")
         logs = "".join(each.log for each in split.servers["dedup"])
         assert '"msg":"events are held up"' in logs
     finally:
@@ -56,7 +56,7 @@ def test_split_a_peer_that_does_not_answer_is_told_and_waited_for(
         split.await_serving()
     assert decision(client, stored).verdict == winnow.Verdict.VERDICT_UNIQUE
     article(client, stored)
-    eventually(lambda: held() == 0, "it tells that it goes on")
+    eventually(lambda: held() == 0, "it reports that it continues")
 
 
 class Load:
@@ -181,7 +181,7 @@ def test_split_kills_of_the_broker_and_of_processes_lose_nothing_and_double_noth
         cited = sum(each.citation_count for each in articles)
         return articles if (len(articles), cited) == (stories, reports) else None
 
-    shown = eventually(whole, "each story is there once, cited as often as told")
+    shown = eventually(whole, "each story is there once, cited as often as reported")
     listed = [
         each.document_id
         for cited in shown

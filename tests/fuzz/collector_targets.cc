@@ -14,7 +14,7 @@ namespace {
 
 using namespace collector;
 
-// Whatever a vendor sends: items that can be told apart and stored, or refused ones.
+// Whatever a vendor sends: items that can be identified and stored, or refused ones.
 void CheckPage(const Page& page) {
   for (const Item& item : page.items) {
     FUZZ_CHECK(!item.title.empty() && !item.channel.empty());

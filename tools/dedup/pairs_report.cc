@@ -1,4 +1,4 @@
-// How well pairs of sentences of the same meaning are separated from others: best F1 and AUC over
+// How well sentences of the same meaning are separated from others: best F1 and AUC over the
 // the public sets of WINNOW_DATA/pairs, by each score that needs no model, by the best known
 // lexical floor (Jaccard of characters in twos, measured in the same run), and by a model where one
 // is given. Run in the repository:

@@ -61,7 +61,7 @@ def submit_document(client: winnow.Winnow, namespace: str, number: int) -> str |
         channel=f"channel-{number}",
         title=unalike_title(number),
     )
-    # While its store is away dedup answers without recording: that is no acknowledgement.
+    # While its store is away dedup answers without recording: that is not an acknowledgement.
     return document.id if client.dedup.submit_document(document).recorded else None
 
 
@@ -123,7 +123,7 @@ class Writer(threading.Thread):
         self._number = first
         self._step = step
         self._ending = threading.Event()
-        self.turn = threading.Lock()  # held during a call, and by whoever pauses the writer
+        self.turn = threading.Lock()  # held during a call, and while the writer is paused
 
     def run(self) -> None:
         retry = winnow.NO_RETRY

@@ -58,7 +58,7 @@ class ClassificationLlmTest : public ClassificationTest {
     return config;
   }
 
-  // Hanging calls are given up soon, and whoever would wait for its turn need not.
+  // Hanging calls are given up soon, and nothing waits for its turn.
   std::shared_ptr<LlmClassifier> MakeHastyPort() {
     config::v1::LanguageModel config = Config(8);
     config.mutable_timeout()->set_seconds(0);
@@ -232,7 +232,7 @@ TEST_F(ClassificationLlmTest, FinishesTheRunOfADeadInstanceAndAsksNothingTwice) 
   ExpectCountsHold();
 }
 
-// While one instance works, its lease is taken away again and again: whoever has it goes on, and
+// While one instance works, its lease is taken away again and again: its holder continues, and
 // only calls in flight are made twice.
 TEST_F(ClassificationLlmTest, InstancesThatLoseTheirLeaseLoseNoVerdict) {
   constexpr int kComments = 640;

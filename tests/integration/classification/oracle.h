@@ -30,7 +30,7 @@ class Oracle {
   void Cancel(const std::string& run) { runs_[run].cancelled = true; }
 
   // Answers how many outcomes it writes: the first of a comment in a message, where none stands
-  // yet or a failure is mended.
+  // yet or a failure is replaced.
   int Deliver(const std::string& run, const Verdicts& verdicts) {
     std::vector<int>& outcomes = runs_[run].outcomes;
     std::set<int> seen;

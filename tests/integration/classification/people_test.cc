@@ -25,7 +25,7 @@ TEST_F(ClassificationTest, AnOverrideStandsAboveEveryRunAndTellsConflicts) {
   Activate(second.id());
   EXPECT_EQ(Read("c0").status(), v1::COMMENT_STATUS_FILTERED);
   EXPECT_EQ(Read("c0").actor(), "mina");
-  EXPECT_EQ(Read("c0").run_id(), second.id()) << "the run's own verdict is told beside it";
+  EXPECT_EQ(Read("c0").run_id(), second.id()) << "the run's own verdict is returned beside it";
   EXPECT_EQ(FromTimestamp(Read("c0").override_time()).value(), clock_.Now());
   EXPECT_EQ(Do(&Handlers::ListOverrideConflicts, conflicts).conflicts_size(), 0);
 

@@ -196,15 +196,15 @@ class Player {
     EXPECT_TRUE(test::Eventually([&] { return ++tries, Delivered(request, answer); }, kBack))
         << answer.error().message();
     if (!answer.has_ingested()) return;  // it is cancelled, or pruned
-    const v1::IngestedVerdicts& told = answer.ingested();
-    EXPECT_EQ(told.written_count() + told.known_count() + told.ignored_count() +
-                  told.refused_count() + told.repeated_count(),
+    const v1::IngestedVerdicts& reported = answer.ingested();
+    EXPECT_EQ(reported.written_count() + reported.known_count() + reported.ignored_count() +
+                  reported.refused_count() + reported.repeated_count(),
               request.verdicts().verdicts_size());
     const int written = oracle_.Deliver(request.run_id(), verdicts);
     if (alone_ && tries == 1) {
-      EXPECT_EQ(told.written_count(), written) << name_;
+      EXPECT_EQ(reported.written_count(), written) << name_;
     }
-    changed_ += alone_ ? written : told.written_count();
+    changed_ += alone_ ? written : reported.written_count();
   }
   // Whether somebody answered.
   bool Delivered(const v1::IngestVerdictsRequest& request, v1::IngestVerdictsResponse& answer) {

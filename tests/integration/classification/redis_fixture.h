@@ -11,7 +11,7 @@
 
 namespace winnow::classification {
 
-// The same with a Redis, a projection that works when it is told to, and another program.
+// The same with a Redis, a projection that works when it is called, and another program.
 class ClassificationRedisTest : public ClassificationTest {
  protected:
   explicit ClassificationRedisTest(test::RedisMode mode = test::RedisMode::kPlain)

@@ -87,7 +87,7 @@ TEST_F(ClassificationTest, AStreamIsAnsweredAsItsMessagesOneByOne) {
     v1::IngestVerdictsResponse answer = (*together)[i];
     ASSERT_EQ(answer.has_error(), alone.has_error()) << answer.DebugString();
     EXPECT_EQ(answer.error().code(), alone.error().code());
-    // Told of the run after what shares its transaction.
+    // The run's entry comes after those of its transaction.
     EXPECT_LE(answer.ingested().missing_count(), alone.ingested().missing_count());
     answer.mutable_ingested()->clear_missing_count();
     alone.mutable_ingested()->clear_missing_count();
@@ -316,7 +316,8 @@ TEST_F(ClassificationTest, GoesOnWithAPausedRunAndAnotherBudget) {
   EXPECT_EQ(handlers_.ResumeRun(Call(), resume).status().code(), StatusCode::kFailedPrecondition);
 }
 
-// What changes for readers of an active run is in the audit, and what is no part of it is told.
+// What changes for readers of an active run is in the audit, and comments outside of it are
+// reported.
 TEST_F(ClassificationTest, VerdictsDeliveredIntoTheActiveRunAreAudited) {
   Import(Comments(3));
   const v1::Run run = ExternalRun(3, v1::COMMENT_STATUS_NORMAL);

@@ -233,7 +233,7 @@ class ClassificationGrpcTest : public ClassificationTest {
     return lines;
   }
 
-  // A token whose store is not this one is told, and goes on from now; one of this store is not.
+  // A token of another store causes a gap and continues from now; one of this store does not.
   void ExpectGapAfterAnotherHistory(v1::ClassificationService::Stub& stub,
                                     const std::string& token) {
     const uint64_t filter = Hash64("default/");

@@ -68,7 +68,7 @@ TEST_F(PublishedSchedule, TheLimiterIsBetweenEverySourceAndItsVendor) {
   EXPECT_EQ(replica_->QuotaOf("newsdata").day_used(), 2);
 }
 
-// Whatever went wrong was told as a success.
+// Every failure was reported as a success.
 TEST_F(PublishedSchedule, AnErrorIsNoSuccess) {
   test::FakeNaver naver(3);
   naver.Script({500, test::FakeNaver::Error("SE99"), {}, {}});

@@ -184,7 +184,7 @@ TEST_F(CollectorStore, GetAnswersInTheOrderAskedAndNothingForUnknownIds) {
 }
 
 // Puts `items` in batches of a random order until each batch went in, whatever happens between;
-// counts what it was told it created.
+// counts what it was answered that it created.
 void PutAllUntilDone(ItemStore& store, std::vector<Item> items, unsigned seed,
                      std::atomic<int>& created, std::map<std::string, std::string>& ids) {
   std::mt19937 random(seed);
@@ -219,7 +219,7 @@ TEST_F(CollectorStore, ConcurrentWritersOfTheSameItemsStoreEachOnce) {
   EXPECT_EQ(created, 300);
   EXPECT_EQ(Count("collector.items"), 300);
   EXPECT_EQ(Count("collector.outbox"), 300);
-  for (const auto& told : ids) EXPECT_EQ(told, ids[0]);
+  for (const auto& reported : ids) EXPECT_EQ(reported, ids[0]);
 }
 
 TEST_F(CollectorStore, KilledConnectionsLoseNothingAndStoreNothingTwice) {
@@ -248,9 +248,9 @@ TEST_F(CollectorStore, KilledConnectionsLoseNothingAndStoreNothingTwice) {
         test::Eventually([&] { return writing == 0 || before == 1'000 || stored() > before; }));
   }
   for (std::thread& thread : threads) thread.join();
-  // A commit whose answer was lost is told as known when it is put again.
+  // A commit whose response was lost is known when it is put again.
   EXPECT_LE(created, 1'000);
-  for (const auto& told : ids) EXPECT_EQ(told, ids[0]);
+  for (const auto& reported : ids) EXPECT_EQ(reported, ids[0]);
   EXPECT_EQ(stored(), 1'000);
   EXPECT_EQ(QueryNumber(killer, "SELECT count(*) FROM collector.outbox"), 1'000);
 }

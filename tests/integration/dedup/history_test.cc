@@ -324,7 +324,7 @@ class Watching {
   int gaps_ = 0;
 };
 
-// A place in a log that is not this one, or not there yet, is no place to go on from.
+// A position of another log, or beyond the head, is not a valid start.
 TEST_F(DedupHistory, AWatchTellsTheGapAfterAnotherHistory) {
   SubmitWorld();
   std::string token;

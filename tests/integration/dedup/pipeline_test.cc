@@ -6,7 +6,7 @@
 #include "tests/support/collector/collector.h"
 #include "tests/support/sync/eventually.h"
 
-// Items that the collector stored become decisions, and events that tell of them.
+// Items that the collector stored become decisions, and events that report them.
 namespace winnow::dedup {
 namespace {
 

@@ -117,7 +117,7 @@ class DedupOnRabbitMq : public ::testing::Test {
   std::unique_ptr<Process> NewProcess(bool is_stuck = false) {
     return std::make_unique<Process>(url_, broker_, items_, is_stuck);
   }
-  // `count` stories, each told by two channels.
+  // `count` stories, each reported by two channels.
   void TellPairs(int count) {
     std::vector<std::string> ids;
     for (int i = 0; i < count; ++i) {
@@ -127,9 +127,9 @@ class DedupOnRabbitMq : public ::testing::Test {
         items_.Put(ids.back(), channel, test::StoryTitle(story));
       }
     }
-    Tell(ids);
+    Publish(ids);
   }
-  void Tell(const std::vector<std::string>& ids) {
+  void Publish(const std::vector<std::string>& ids) {
     std::vector<Envelope> envelopes;
     for (const std::string& id : ids) {
       envelopes.push_back(events::NewEnvelope(SystemClock().Now(), "default", ""));
@@ -191,7 +191,7 @@ TEST_F(DedupOnRabbitMq, WhatAnInstanceHeldWhenItDiedIsDecidedByTheOthers) {
 
 TEST_F(DedupOnRabbitMq, WhatCannotBeDecidedIsADeadLetterThatIsDecidedOnceItIsReplayed) {
   const auto only = NewProcess();
-  Tell({"gone", ""});
+  Publish({"gone", ""});
   TellPairs(5);
   EXPECT_TRUE(Eventually([&] { return Waiting(events::DeadQueueName(kQueue)) == 2; }));
   EXPECT_TRUE(Eventually([&] { return CountDecisions() == 10; })) << "they hold nobody up";

@@ -37,12 +37,12 @@ TEST_F(DedupService, ADecisionIsAnsweredAndReadBack) {
   EXPECT_EQ(duplicate.similarity(), 1);
   EXPECT_EQ(duplicate.candidates_size(), 1);
 
-  for (const v1::Decision& told : {unique, duplicate}) {
+  for (const v1::Decision& reported : {unique, duplicate}) {
     v1::GetDecisionRequest request;
-    request.set_document_id(told.document_id());
+    request.set_document_id(reported.document_id());
     v1::GetDecisionResponse response;
     ASSERT_TRUE(Call(&Stub::GetDecision, request, response).ok());
-    EXPECT_EQ(response.decision().SerializeAsString(), told.SerializeAsString());
+    EXPECT_EQ(response.decision().SerializeAsString(), reported.SerializeAsString());
   }
 }
 

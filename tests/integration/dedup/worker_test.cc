@@ -145,7 +145,7 @@ TEST_F(DedupWorker, ACheckDecidesAndForgets) {
   EXPECT_EQ(checked->original_id, "a");
   EXPECT_FALSE(checked->recorded);
   EXPECT_EQ(test::QueryNumber(instance.pool(), "SELECT count(*) FROM dedup.decisions"), 1);
-  // What was decided is told, not found to repeat itself.
+  // A decided document gets its decision again, and is not found to repeat itself.
   const auto known = instance.Check(NewDocument("a", "one", Story(1)));
   ASSERT_TRUE(known.ok());
   EXPECT_EQ(known->verdict, Verdict::kUnique);
@@ -208,9 +208,9 @@ TEST_F(DedupWorker, AChannelThatRepeatsOneTitleKeepsNobodyWaiting) {
   auto repeated = std::async(std::launch::async, [&] { return instance.Submit(documents); });
   Document other = NewDocument("x", "one", Story(2));
   other.ns = "other";
-  const auto told = instance.SubmitOne(other);
-  ASSERT_TRUE(told.ok()) << told.status();
-  EXPECT_EQ(told->verdict, Verdict::kUnique);
+  const auto reported = instance.SubmitOne(other);
+  ASSERT_TRUE(reported.ok()) << reported.status();
+  EXPECT_EQ(reported->verdict, Verdict::kUnique);
   for (const auto& decision : repeated.get()) {
     ASSERT_TRUE(decision.ok()) << decision.status();
     EXPECT_EQ(decision->verdict, Verdict::kUnique);

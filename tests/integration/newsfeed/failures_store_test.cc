@@ -92,7 +92,7 @@ TEST_F(CacheFailures, ACounterOfTwoStepsLivesForEver) {
   EXPECT_EQ(*Ask({"TTL", "news:count:2026-02-01"}).Integer(), -1);
   Upsert({Make("a")});
   Execute("UPDATE newsfeed.feed_counters SET day = day - 91");
-  Upsert({Make("b")});  // whoever counts next takes away what has had its time
+  Upsert({Make("b")});  // the next count deletes what has expired
   EXPECT_EQ(Count("SELECT count(DISTINCT day) FROM newsfeed.feed_counters"), 1);
 }
 

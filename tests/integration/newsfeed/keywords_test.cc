@@ -122,7 +122,7 @@ TEST_F(KeywordFeeds, AreOneScrollWithItsWatermarkAndItsNewerFeed) {
   request.set_page_token(first.newer_token());
   EXPECT_THAT(Scroll(request), ElementsAre("n1"));
   v1::CountNewArticlesRequest count;
-  count.mutable_filter()->set_keywords("b OR a");  // the same, told otherwise
+  count.mutable_filter()->set_keywords("b OR a");  // the same, written differently
   count.set_token(first.newer_token());
   EXPECT_EQ(handlers_.CountNewArticles(Call(), count)->article_count(), 1);
   count.mutable_filter()->set_keywords("a");

@@ -10,7 +10,7 @@
 
 namespace winnow::newsfeed {
 
-// The same with a Redis, a projector that looks when it is told to, and any client beside it.
+// The same with a Redis, a projector that works when it is called, and any client beside it.
 class NewsFeedRedisTest : public NewsFeedTest {
  protected:
   explicit NewsFeedRedisTest(test::RedisMode mode = test::RedisMode::kPlain) : server_("", mode) {}

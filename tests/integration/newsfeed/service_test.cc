@@ -69,8 +69,8 @@ class NewsFeedService : public ::testing::Test {
     return put.ok() ? response.results(0).stored().id() : "";
   }
 
-  // As DedupService tells it.
-  void Tell(const std::function<void(winnow::events::v1::Envelope&)>& fill) {
+  // As DedupService publishes it.
+  void Publish(const std::function<void(winnow::events::v1::Envelope&)>& fill) {
     auto envelope = events::NewEnvelope(SystemClock().Now(), "default", "");
     fill(envelope);
     const Status written = platform_.pool().Transaction(Soon(), [&](pg::Session& session) {
@@ -99,13 +99,13 @@ class NewsFeedService : public ::testing::Test {
 TEST_F(NewsFeedService, ServesWhatThePipelineAccepted) {
   const std::string id = PutItem("1");
   const std::string repeat = PutItem("2");
-  Tell([&](auto& envelope) {
+  Publish([&](auto& envelope) {
     envelope.mutable_duplicate_found()->set_item_id(repeat);
     envelope.mutable_duplicate_found()->set_original_item_id(id);
     envelope.mutable_duplicate_found()->set_channel("outlet");
     envelope.mutable_duplicate_found()->mutable_arrival_time()->set_seconds(1);
   });
-  Tell([&](auto& envelope) { envelope.mutable_item_accepted()->set_item_id(id); });
+  Publish([&](auto& envelope) { envelope.mutable_item_accepted()->set_item_id(id); });
   v1::Article article;
   EXPECT_TRUE(
       test::Eventually([&] { return Get(id, article).ok() && article.citation_count() == 1; }));
@@ -143,15 +143,15 @@ TEST_F(NewsFeedService, AnswersEveryMethodWithOurErrors) {
   ASSERT_EQ(upserted.results_size(), 1);
   const google::rpc::Status& error = upserted.results(0).error();
   EXPECT_EQ(error.code(), static_cast<int>(grpc::StatusCode::INVALID_ARGUMENT));
-  bool told = false;
+  bool reported = false;
   for (const auto& detail : error.details()) {
     google::rpc::BadRequest bad;
     if (detail.UnpackTo(&bad)) {
-      told = true;
+      reported = true;
       EXPECT_EQ(bad.field_violations_size(), 5) << bad.DebugString();
     }
   }
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(reported);
 }
 
 TEST_F(NewsFeedService, CountsWhatBecameOfArticles) {

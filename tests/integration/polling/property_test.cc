@@ -365,7 +365,7 @@ TEST_P(PollingPropertyTest, StatementsDoWhatTheMachineDoes) {
   Seen& all = SeenByAll();
   all.changes.insert(changes_.begin(), changes_.end());
   all.reasons.insert(reasons_.begin(), reasons_.end());
-  // Seeds that never got there prove nothing: told by the last of them, when all were run.
+  // Seeds that never got there prove nothing: checked by the last of them, when all were run.
   if (++all.seeds < kSeeds) return;
   EXPECT_GE(all.changes.size(), 9u);
   EXPECT_GE(all.reasons.size(), 4u);

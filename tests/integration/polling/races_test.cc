@@ -254,7 +254,7 @@ TEST_F(PollingRacesTest, AKindThatCannotBeSweptKeepsNoOtherWaiting) {
   JobMetrics job_metrics(metrics_);
   ClaimWorker claims(store_, job_metrics);
   SweepWorker worker(store_, claims, job_metrics, {});
-  EXPECT_FALSE(worker.SweepAll().ok()) << "it is told";
+  EXPECT_FALSE(worker.SweepAll().ok()) << "it is reported";
   EXPECT_EQ(Get("1").phase, Phase::kWaiting);
   EXPECT_EQ(Get("1").losses, 1);
 }

@@ -14,7 +14,7 @@ namespace winnow::polling {
 inline constexpr const char* kProcessing = "stt:polling:processing";
 inline constexpr const char* kSummarizing = "stt:polling:summarizing";
 
-// A view beside a Redis, which looks when it is told to, and another program that reads.
+// A view beside a Redis, which works when it is called, and another program that reads.
 class PollingViewTest : public PollingTest {
  protected:
   explicit PollingViewTest(test::RedisMode mode = test::RedisMode::kPlain) : server_("", mode) {}

@@ -164,7 +164,7 @@ class World {
   void OnAnyJob(const Step& step, const Command& command, const std::string& request) {
     const std::string id = AnyJob(step);
     if (id.empty()) return;
-    laws_.Granted(id, command, store_.Do(id, command, request, kAllSteps));
+    laws_.Answered(id, command, store_.Do(id, command, request, kAllSteps));
   }
 
   void Purge(const Step& step) {
@@ -203,7 +203,7 @@ class World {
     const Command command = CommandOf(step, held.token);
     const int steps = step.a % 16 < 4 ? static_cast<int>(step.a % 16) : kAllSteps;
     const auto outcome = store_.Do(held.id, command, request, steps);
-    if (steps > 0) laws_.Granted(held.id, command, outcome);
+    if (steps > 0) laws_.Answered(held.id, command, outcome);
     worker.last = Sent{held.id, command, request};
     if (steps != kAllSteps) return Crash(worker);
     const bool keeps = outcome.ok() && outcome->job.phase == Phase::kLeased;
@@ -223,7 +223,7 @@ class World {
     std::erase_if(worker.held, [this](const Held& held) {
       const command::Heartbeat beat{held.token};
       const auto outcome = store_.Do(held.id, beat, "", kAllSteps);
-      laws_.Granted(held.id, beat, outcome);
+      laws_.Answered(held.id, beat, outcome);
       return !outcome.ok();
     });
   }
@@ -238,7 +238,7 @@ class World {
     if (before.last_request == RequestKey(last.command, last.request)) {
       if (!outcome.ok() || outcome->job != before) laws_.Break("a repeated request does nothing");
     } else {
-      laws_.Granted(last.id, last.command, outcome);
+      laws_.Answered(last.id, last.command, outcome);
     }
   }
 

@@ -57,7 +57,8 @@ void Laws::AfterClaim(const std::string& worker, const std::vector<Claimed>& cla
   }
 }
 
-void Laws::Told(const std::string& id, const Command& command, const StatusOr<Outcome>& outcome) {
+void Laws::Answered(const std::string& id, const Command& command,
+                    const StatusOr<Outcome>& outcome) {
   const auto found = store_.records().find(id);
   if (found == store_.records().end()) return;
   const Job& job = found->second.job;

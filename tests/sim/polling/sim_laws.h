@@ -15,7 +15,7 @@ struct Met {
   std::set<StaleReason> reasons;
 };
 
-// What must hold, told from outside: from what workers were promised and did, not from the rules
+// What must hold, judged from outside: from what workers were promised and did, not from the rules
 // under test.
 class Laws {
  public:
@@ -26,7 +26,7 @@ class Laws {
   void BeforeClaim();
   void AfterClaim(const std::string& worker, const std::vector<Claimed>& claimed);
   // What became of a command.
-  void Told(const std::string& id, const Command& command, const StatusOr<Outcome>& outcome);
+  void Answered(const std::string& id, const Command& command, const StatusOr<Outcome>& outcome);
   void Swept(const std::vector<std::string>& ids);
   void Purged(const std::string& id) { known_.erase(id); }
   void Break(const std::string& law) { broken_ = law; }

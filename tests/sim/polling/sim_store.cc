@@ -101,7 +101,7 @@ std::vector<Claimed> SimStore::Claim(const std::string& owner, int limit) {
 Job SimStore::AsTheSweepSeesIt(const Job& job) const {
   Job seen = job;
   if (defect_ == Defect::kAgeIsStaleness) seen.progressed = job.entered;
-  // The message that told of the end of the lease is gone.
+  // The message that announced the end of the lease is gone.
   if (defect_ == Defect::kLossyExpiry)
     seen.ready_time = std::max(seen.ready_time, now_ + Micros(1));
   return seen;

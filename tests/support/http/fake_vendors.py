@@ -136,7 +136,7 @@ class FakeVendors:
         page = int(query["page"]) - FIRST_TOKEN if "page" in query else 0
         size = 3
         numbers = range(page * size, min((page + 1) * size, self.newsdata_articles))
-        # The first two are articles that Naver has too; the last tells a story of Naver's, in
+        # The first two are articles that Naver has too; the last reports a story of Naver's, in
         # nearly the same words, in another outlet.
         results = [
             {

@@ -32,7 +32,7 @@ enum class LlmFault {
   kContentFilter,  // finish_reason
   kInverted,       // labels upside down: canaries find out
   kObeys,          // all "normal", as a comment demands
-  kNoUsage,        // does not tell what it cost
+  kNoUsage,        // does not report what it cost
   kRateLimit,      // 429 with Retry-After
   kServerError,    // 500
   kUnavailable,    // 503 with Retry-After

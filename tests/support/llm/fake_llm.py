@@ -11,7 +11,7 @@ from winnow_process import BINARY
 
 
 class FakeLlm:
-    """Faults are told by arguments ("length:0.1"). Its end tells whether a request was bad."""
+    """Faults are arguments ("length:0.1"). Its exit code says whether a request was bad."""
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(

@@ -11,7 +11,7 @@ _OURS = (
 _RELATIONS = "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
 
 _QUERIES = (
-    # Columns: their order is no part of a schema whose statements name them.
+    # Columns: their order is not part of a schema whose statements name them.
     f"""SELECT format('column %s.%s.%s %s %s %s %s default %s', n.nspname, c.relname, a.attname,
         format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'not null' END,
         a.attcollation::regcollation, a.attstorage, pg_get_expr(d.adbin, d.adrelid))

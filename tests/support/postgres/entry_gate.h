@@ -20,7 +20,7 @@ inline void HideEntries(pqxx::transaction_base& work) {
   work.exec("ALTER TABLE dedup.entries RENAME TO stored_entries");
 }
 
-// Stops whoever reads the log of a dedup namespace at one entry: dedup.entries becomes a view, and
+// Stops the readers of the log of a dedup namespace at one entry: dedup.entries becomes a view, and
 // who comes to the entry of `seq` waits in PostgreSQL until Open. Others can be looked up.
 class EntryGate {
  public:

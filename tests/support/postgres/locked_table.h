@@ -7,7 +7,7 @@
 
 namespace winnow::test {
 
-// Holds a table in a connection of its own, so that whoever else asks for it waits: from now until
+// Holds a table in a connection of its own, so that others that ask for it wait: from now until
 // Release.
 class LockedTable {
  public:

@@ -233,7 +233,7 @@ class Server:
 
 
 def connect(address: str, **options: Any) -> winnow.Winnow:
-    """With all the time in the world, unless told otherwise."""
+    """With a long deadline by default."""
     return winnow.connect(address, **{"timeout": LIMIT_SECONDS, "retry": PATIENT, **options})
 
 

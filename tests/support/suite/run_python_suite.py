@@ -37,7 +37,7 @@ class Tries:
         self._whole = self._cache / "ran-to-its-end"
 
     def options(self) -> list[str]:
-        """What this try is told: everything, or only what failed."""
+        """The arguments of this try: everything, or only what failed."""
         options = ["-o", f"cache_dir={self._cache}"]
         if not self._whole.exists():
             return options

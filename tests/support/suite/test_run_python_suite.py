@@ -1,4 +1,4 @@
-"""When ctest runs a suite again only what failed runs again, and that is told."""
+"""When ctest runs a suite again only what failed runs again, and the summary says so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 RUNNER = Path(__file__).resolve().parent / "run_python_suite.py"
 CUT_OFF = 77
-# Each test writes its name; one fails until its folder holds "mended", or cuts all off at "cut".
+# Each test writes its name; one fails until its folder holds "fixed", or cuts all off at "cut".
 SUITE = f"""
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_flaky():
     ran("f")
     if (HERE / "cut").exists():
         os._exit({CUT_OFF})
-    assert (HERE / "mended").exists()
+    assert (HERE / "fixed").exists()
 """
 
 
@@ -60,11 +60,11 @@ def test_the_next_try_runs_what_failed_and_tells(tmp_path: Path) -> None:
     second = run(suite, tries)
     assert second.returncode == 1
     assert "run again: toy test_toy.py::test_flaky" in second.stdout
-    (suite / "mended").touch()
+    (suite / "fixed").touch()
     assert run(suite, tries).returncode == 0
     assert (tries / "again").read_text() == "toy test_toy.py::test_flaky\n" * 2
     assert (suite / "ran").read_text() == "gf" + "f" + "f"
-    # What comes after a success is no rerun.
+    # A run after a success is not a rerun.
     assert run(suite, tries).returncode == 0
     assert (suite / "ran").read_text() == "gfff" + "gf"
 

@@ -20,7 +20,7 @@ def eventually(
     seconds: float = DEFAULT_SECONDS,
     unless: Callable[[], str | None] = lambda: None,
 ) -> T:
-    """The first answer of `probe` that is true. `unless` tells why there is none to wait for."""
+    """The first answer of `probe` that is true. `unless` says why there is none to wait for."""
     deadline = time.monotonic() + seconds
     while True:
         answer = probe()

@@ -148,7 +148,7 @@ TEST_F(AmqpDeadLettersTest, AFullQueueTakesNoReplayAndLosesNone) {
   auto connection = AmqpConnection::Open(address());
   ASSERT_TRUE(connection.ok()) << connection.status();
   ASSERT_TRUE((*connection)->SelectConfirms().ok());
-  ASSERT_TRUE(Eventually([&] {  // a quorum queue tells that it is full a little late
+  ASSERT_TRUE(Eventually([&] {  // a quorum queue reports that it is full a little late
     const Envelope filler = NewEnvelope(SystemClock().Now(), "default", "");
     EXPECT_TRUE(
         (*connection)->Publish("", kCollectedQueue, filler.id(), filler.SerializeAsString()).ok());
@@ -188,7 +188,7 @@ TEST_F(AmqpDeadLettersTest, WhatTheBrokerGivesUpByItselfIsTold) {
   auto producer = NewTransport(address(), nullptr);
   Append("a", 1);
   ASSERT_TRUE(producer->Start().ok());
-  // What one listing looked at comes back to the queue a moment after it: one page tells all.
+  // What one listing looked at comes back to the queue a moment after it: one page holds all.
   auto page = Page();
   ASSERT_TRUE(Eventually([&] {
     page = Page();

@@ -163,7 +163,7 @@ TEST_F(AmqpTest, AFullQueueKeepsItsEventsInTheOutbox) {
   ASSERT_TRUE(producer->Start().ok());
   Append("a", 200);
   ASSERT_TRUE(Eventually([&] { return Waiting(kCollectedQueue) >= 10; }));
-  Append("b", 200);  // a quorum queue tells that it is full a little late
+  Append("b", 200);  // a quorum queue reports that it is full a little late
   ASSERT_TRUE(Eventually([&] {
     return metrics_.Render().find("winnow_events_refused_total 0") == std::string::npos;
   }));

@@ -138,7 +138,7 @@ TEST_F(EventDelivery, AWriterThatCommitsLaterThanALaterOneIsNotSkipped) {
 
 TEST_F(EventDelivery, TwoProcessesOnOneSchemaDeliverEachEventOnce) {
   Recorder recorders[2];
-  // Connections of its own each: a session that has one's sign of life is no obstacle to itself.
+  // Connections of its own each: a session does not block on its own liveness lock.
   std::vector<std::unique_ptr<pg::Pool>> pools;
   std::vector<std::unique_ptr<InProcessTransport>> transports;
   for (Recorder& recorder : recorders) {

@@ -96,7 +96,7 @@ class EventsTest : public ::testing::Test {
   pg::Pool pool_;
 };
 
-// A consumer that answers by item: what each delivery of it is to be told, the last for good, and
+// A consumer that answers by item: the results of its deliveries, the last one repeated, and
 // OK for items it knows nothing of.
 class Recorder {
  public:

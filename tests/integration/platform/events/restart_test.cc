@@ -47,11 +47,11 @@ TEST_F(EventRestarts, StopFlushesTheWholeChainOfOutboxes) {
   transport->AddProducer("two");
   transport->AddConsumer({"dedup", kCollected,
                           [&](std::span<const Envelope> batch) {
-                            std::vector<Envelope> told;
+                            std::vector<Envelope> reported;
                             for (const Envelope& envelope : batch) {
-                              told.push_back(Accepted(envelope.item_collected().item_id()));
+                              reported.push_back(Accepted(envelope.item_collected().item_id()));
                             }
-                            Write(told, "two");
+                            Write(reported, "two");
                             return std::vector<Status>(batch.size());
                           },
                           100});

@@ -102,7 +102,7 @@ TEST_F(EventRetries, APermanentErrorIsDeadLetterAtOnce) {
 }
 
 TEST_F(EventRetries, APayloadThatIsNoneIsDeadLetterOfItsConsumer) {
-  // An envelope that carries something else than its row says, and bytes that are no envelope.
+  // An envelope that carries something else than its row says, and bytes that are not an envelope.
   Write({Accepted("1")});
   Run("UPDATE one.outbox SET event = 'winnow.events.v1.ItemCollected'");
   Run("INSERT INTO one.outbox (event, envelope)"

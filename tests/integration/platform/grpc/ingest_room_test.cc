@@ -61,12 +61,12 @@ TEST(IngestRoom, SilentStreamsKeepNobodyOut) {
     ASSERT_TRUE(silent.back()->Say());
   }
   ASSERT_TRUE(Eventually([&] { return Open(server.stub()).Say(); }));
-  // The one that was silent longest was told so.
-  const Status told = silent.front()->End();
-  EXPECT_EQ(told.code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(ReasonOf(told), Reason::kOverloaded);
-  EXPECT_THAT(Message(told), testing::HasSubstr("silent"));
-  EXPECT_TRUE(RetryAfterOf(told).has_value());
+  // The one that was silent longest got the error.
+  const Status reported = silent.front()->End();
+  EXPECT_EQ(reported.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(ReasonOf(reported), Reason::kOverloaded);
+  EXPECT_THAT(Message(reported), testing::HasSubstr("silent"));
+  EXPECT_TRUE(RetryAfterOf(reported).has_value());
 }
 
 TEST(IngestRoom, AStreamWhoseMessagesAreBeingHandledIsNotSilent) {

@@ -165,8 +165,8 @@ TEST_F(SequencerTest, NoReaderMissesOrRepeatsARow) {
   int kills = 0;
   std::thread killer([&] {
     while (writing) {
-      // Also sequencers and tailers: whoever holds the stream's lock or waits for it. The killer's
-      // own next connection may be among them.
+      // Also sequencers and tailers: every backend that holds the stream's lock or waits for it.
+      // The killer's own next connection may be among them.
       const Status killed =
           Execute(*pool_,
                   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "

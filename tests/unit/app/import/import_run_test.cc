@@ -23,7 +23,7 @@ namespace {
 using collector::v1::IngestItemsRequest;
 using collector::v1::IngestItemsResponse;
 
-// Keeps items by their address; breaks streams when told to. Titles "bad" are refused.
+// Keeps items by their address; breaks streams on request. Titles "bad" are refused.
 class FakeCollector final : public collector::v1::CollectorService::Service {
  public:
   grpc::Status IngestItems(

@@ -36,7 +36,7 @@ TEST(Ledger, AddsUp) {
   EXPECT_FALSE(ledger.Settled(6, Refusal{"title", "title: is missing"}));
   ledger.Decided("a", false);
   ledger.Decided("b", true);
-  ledger.Decided("b", true);  // told twice
+  ledger.Decided("b", true);  // reported twice
   const Tally tally = ledger.tally();
   EXPECT_EQ(tally.lines, 5);
   EXPECT_EQ(tally.accepted, 1);

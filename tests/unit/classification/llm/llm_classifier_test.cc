@@ -157,7 +157,7 @@ std::string LabelOf(const Outcome& outcome) {
 }
 
 // Each comment has its own right answer or none, nothing is reserved any more, and what it cost is
-// what the server counted or more, where it told nothing.
+// what the server counted or more, where it reported nothing.
 void ExpectWhole(const World& world, std::span<const Comment> comments) {
   ASSERT_EQ(world.outcomes.size(), comments.size());
   for (const auto& [index, outcome] : world.outcomes) {

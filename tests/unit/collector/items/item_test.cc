@@ -50,9 +50,9 @@ TEST(Items, AnItemWithChannelTitleAndUrlIsEnough) {
   EXPECT_EQ(item.publish_time, kNow);
   EXPECT_TRUE(item.publish_time_assumed);
   EXPECT_EQ(item.create_time, kNow);
-  Item told = Valid();
-  told.publish_time = kNow;
-  EXPECT_FALSE(Accepted(told).publish_time_assumed);
+  Item reported = Valid();
+  reported.publish_time = kNow;
+  EXPECT_FALSE(Accepted(reported).publish_time_assumed);
 }
 
 TEST(Items, AnExternalIdIsAnIdentityWithoutUrl) {

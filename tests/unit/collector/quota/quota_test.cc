@@ -132,7 +132,7 @@ class Vendor {
 
 // Seven days of three replicas, of which one calls at a time. Each has a clock of its own that
 // jumps; the store's is right, as in the other half of the runs a replica's is and the store's
-// jumps. Whoever takes over knows nothing but the ledger.
+// jumps. The next process knows nothing but the ledger.
 class Week {
  public:
   Week(QuotaLimits limits, uint64_t seed) : limits_(limits), vendor(limits), random_(seed) {
@@ -210,14 +210,14 @@ void ExpectWithinQuota(QuotaLimits limits, Micros pace) {
     EXPECT_EQ(week.vendor.over_, 0) << "seed " << seed;
     EXPECT_EQ(week.vendor.calls_after_end_, 0) << "seed " << seed;
     ASSERT_GE(week.vendor.full_days_.size(), 4U) << "seed " << seed;
-    // The first and the last are no whole days.
+    // The first and the last are not whole days.
     for (size_t i = 1; i + 1 < week.vendor.full_days_.size(); ++i) {
       EXPECT_GE(week.vendor.full_days_[i] * 100, limits.per_day * 95) << "seed " << seed;
       least = std::min(least, week.vendor.full_days_[i]);
     }
   }
   std::cout << "6 weeks of 3 replicas with clock jumps: 0 calls beyond a quota, 0 after the day's "
-            << "end was told; whole days used at least " << least << " of " << limits.per_day
+            << "end was reported; whole days used at least " << least << " of " << limits.per_day
             << '\n';
 }
 

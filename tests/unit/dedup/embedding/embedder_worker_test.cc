@@ -142,7 +142,7 @@ class StalledEmbedder : public ::testing::Test {
     const std::vector<std::string> texts = {text};
     return embedder_->Embed(texts, Soon(), caller);
   }
-  bool Tells(const std::string& kind, int count) const {
+  bool Counts(const std::string& kind, int count) const {
     const std::string series = "winnow_dedup_embedding_failures_total{kind=\"" + kind + "\"} ";
     return metrics_.Render().find(series + std::to_string(count) + "\n") != std::string::npos;
   }
@@ -181,9 +181,9 @@ TEST_F(StalledEmbedder, CostsOneCallerItsPatienceAndTheOthersNothing) {
   EXPECT_LT(steady_clock::now(), limit) << "nobody else waited";
   EXPECT_TRUE(test::Eventually([&] { return gate_.waiting() == 1; })) << "it is still under way";
   EXPECT_EQ(gate_.calls(), calls + 1);
-  EXPECT_TRUE(Tells("overdue", 1));
-  EXPECT_TRUE(Tells("not_made", 1'000));
-  EXPECT_TRUE(Tells("failed", 0));
+  EXPECT_TRUE(Counts("overdue", 1));
+  EXPECT_TRUE(Counts("not_made", 1'000));
+  EXPECT_TRUE(Counts("failed", 0));
   EXPECT_FALSE(embedder_->counts().is_down);
 }
 
@@ -291,7 +291,7 @@ TEST_F(StalledEmbedder, LetsBulkGoOnWhenItsCallFails) {
     EXPECT_FALSE(Embed("bulk " + std::to_string(i), Caller::kBulk).ok());
   }
   EXPECT_TRUE(embedder_->counts().is_down);
-  EXPECT_TRUE(Tells("overdue", 0)) << "bulk waits for the end of its calls";
+  EXPECT_TRUE(Counts("overdue", 0)) << "bulk waits for the end of its calls";
 }
 
 TEST_F(StalledEmbedder, IsWaitedForInFullBeforeItsPaceIsKnown) {

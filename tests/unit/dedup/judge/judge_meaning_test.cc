@@ -105,7 +105,7 @@ TEST_F(MeaningTest, TheCalibratedRuleWeighsMeaningWithTheRest) {
   EXPECT_FALSE(Judged(near, 2).is_duplicate());
 }
 
-struct Told {
+struct Seen {
   int64_t seq = 0;
   int64_t root = 0;
   uint32_t channel = 0;
@@ -114,14 +114,14 @@ struct Told {
 };
 
 // What is written down, by brute force.
-int64_t OriginalOf(const Told& next, const std::vector<Told>& told, const Policy& policy) {
-  const Told* best = nullptr;
+int64_t OriginalOf(const Seen& next, const std::vector<Seen>& seen, const Policy& policy) {
+  const Seen* best = nullptr;
   double nearest = 0;
-  for (const Told& each : told) {
+  for (const Seen& each : seen) {
     if (next.arrival - each.arrival > policy.window || each.channel == next.channel) continue;
     const auto semantic = MeaningOf(next.vector, each.vector, &kModel);
     if (!semantic || *semantic < policy.semantic_threshold || *semantic <= nearest) continue;
-    const Told& root = told[static_cast<size_t>(each.root - 1)];
+    const Seen& root = seen[static_cast<size_t>(each.root - 1)];
     const auto to_root = MeaningOf(next.vector, root.vector, &kModel);
     if (root.seq != each.seq && (!to_root || *to_root < 0.7)) continue;
     nearest = *semantic;
@@ -138,7 +138,7 @@ TEST_F(MeaningTest, DecidesAsEveryPairComparedOneByOneWould) {
     seq_ = 0;
     now_ = Time{};
     policy_.window = microseconds(40);
-    std::vector<Told> told;
+    std::vector<Seen> seen;
     for (int64_t i = 1; i <= 200; ++i) {
       index::Vector vector;
       for (int k = 0; random() % 10 != 0 && k < 4; ++k) {
@@ -146,13 +146,13 @@ TEST_F(MeaningTest, DecidesAsEveryPairComparedOneByOneWould) {
       }
       if (vector.size() < 4) vector.clear();
       const auto channel = static_cast<uint32_t>(random() % 3);
-      Told next{i, 0, channel, now_ + microseconds(1), vector};
-      next.root = OriginalOf(next, told, policy_);
+      Seen next{i, 0, channel, now_ + microseconds(1), vector};
+      next.root = OriginalOf(next, seen, policy_);
       const Judgement judged = Tell(Print(static_cast<uint32_t>(i), vector), channel);
       const int64_t root = judged.is_duplicate() ? judged.candidates.front().root_seq : i;
       ASSERT_EQ(root, next.root) << "seed " << seed << ", document " << i;
       duplicates += judged.is_duplicate() ? 1 : 0;
-      told.push_back(std::move(next));
+      seen.push_back(std::move(next));
       window_.Expire(now_ - policy_.window);
     }
   }

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-struct Told {
+struct Seen {
   int64_t seq = 0;
   int64_t root = 0;  // seq of the original; its own when unique
   uint32_t channel = 0;
@@ -32,7 +32,7 @@ double JaccardOf(const TokenSet& a, const TokenSet& b) {
 // The rules as they are written down, by brute force.
 class Rules {
  public:
-  Rules(const Policy& policy, const std::vector<Told>& told) : policy_(policy), told_(told) {}
+  Rules(const Policy& policy, const std::vector<Seen>& seen) : policy_(policy), seen_(seen) {}
 
   struct Answer {
     Stage stage = Stage::kNone;
@@ -40,50 +40,50 @@ class Rules {
     int64_t original = 0;
   };
 
-  Answer Decide(const Told& next) const {
-    std::vector<const Told*> known;
-    for (const Told& told : told_) {
-      if (next.arrival - told.arrival <= policy_.window) known.push_back(&told);
+  Answer Decide(const Seen& next) const {
+    std::vector<const Seen*> known;
+    for (const Seen& seen : seen_) {
+      if (next.arrival - seen.arrival <= policy_.window) known.push_back(&seen);
     }
-    for (const Told* told : known) {
-      if (next.print.url_hash != 0 && told->print.url_hash == next.print.url_hash) {
-        return {Stage::kUrl, 1, told->root};
+    for (const Seen* seen : known) {
+      if (next.print.url_hash != 0 && seen->print.url_hash == next.print.url_hash) {
+        return {Stage::kUrl, 1, seen->root};
       }
     }
-    for (const Told* told : known) {
+    for (const Seen* seen : known) {
       const bool is_equal =
-          next.print.title_hash != 0 && told->print.title_hash == next.print.title_hash;
-      if (is_equal && MayTake(next, *told)) return {Stage::kExact, 1, told->root};
+          next.print.title_hash != 0 && seen->print.title_hash == next.print.title_hash;
+      if (is_equal && MayTake(next, *seen)) return {Stage::kExact, 1, seen->root};
     }
     return DecideByTokens(next, known);
   }
 
  private:
-  Answer DecideByTokens(const Told& next, const std::vector<const Told*>& known) const {
-    const Told* best = nullptr;
+  Answer DecideByTokens(const Seen& next, const std::vector<const Seen*>& known) const {
+    const Seen* best = nullptr;
     double best_similarity = 0;
-    for (const Told* told : known) {
-      const double similarity = JaccardOf(next.print.title, told->print.title);
+    for (const Seen* seen : known) {
+      const double similarity = JaccardOf(next.print.title, seen->print.title);
       if (similarity < policy_.token_threshold || similarity <= best_similarity) continue;
-      if (!MayTake(next, *told)) continue;
-      best = told;
+      if (!MayTake(next, *seen)) continue;
+      best = seen;
       best_similarity = similarity;
     }
     if (best == nullptr) return {};
     return {Stage::kToken, best_similarity, best->root};
   }
 
-  bool MayTake(const Told& next, const Told& told) const {
-    if (!policy_.same_channel && told.channel == next.channel) return false;
-    const double leads = JaccardOf(next.print.lead, told.print.lead);
+  bool MayTake(const Seen& next, const Seen& seen) const {
+    if (!policy_.same_channel && seen.channel == next.channel) return false;
+    const double leads = JaccardOf(next.print.lead, seen.print.lead);
     if (next.print.has_short_title && leads < kLeadAgreement) return false;
-    if (told.root == told.seq) return true;
-    return JaccardOf(next.print.title, told_[static_cast<size_t>(told.root - 1)].print.title) >=
+    if (seen.root == seen.seq) return true;
+    return JaccardOf(next.print.title, seen_[static_cast<size_t>(seen.root - 1)].print.title) >=
            policy_.chain_floor;
   }
 
   const Policy& policy_;
-  const std::vector<Told>& told_;
+  const std::vector<Seen>& seen_;
 };
 
 class JudgeWorld {
@@ -102,10 +102,10 @@ class JudgeWorld {
 
   void Run(int64_t documents) {
     for (int64_t seq = 1; seq <= documents && !::testing::Test::HasFailure(); ++seq) {
-      Told next = NextDocument(seq);
+      Seen next = NextDocument(seq);
       const Judgement judged =
           Judge(next.print, next.channel, next.arrival, window_, {policy_, words_}, scratch_);
-      const Rules::Answer expected = Rules(policy_, told_).Decide(next);
+      const Rules::Answer expected = Rules(policy_, seen_).Decide(next);
       ASSERT_EQ(judged.stage, expected.stage) << "document " << seq;
       ASSERT_EQ(judged.similarity, expected.similarity) << "document " << seq;
       ASSERT_EQ(judged.is_duplicate(), expected.stage != Stage::kNone);
@@ -120,21 +120,21 @@ class JudgeWorld {
       }
       window_.Append({seq, next.arrival, next.channel, next.print.url_hash, next.print.title_hash,
                       next.print.title, next.print.lead, root});
-      told_.push_back(std::move(next));
-      if (world_.OneIn(10)) window_.Expire(told_.back().arrival - policy_.window);
+      seen_.push_back(std::move(next));
+      if (world_.OneIn(10)) window_.Expire(seen_.back().arrival - policy_.window);
     }
   }
 
  private:
-  Told NextDocument(int64_t seq) {
-    Told next;
+  Seen NextDocument(int64_t seq) {
+    Seen next;
     next.seq = next.root = seq;
     next.channel = static_cast<uint32_t>(world_.Below(4));
-    next.arrival = told_.empty() ? Time() : told_.back().arrival;
+    next.arrival = seen_.empty() ? Time() : seen_.back().arrival;
     if (!world_.OneIn(3)) next.arrival += microseconds(world_.Below(100));
     Fingerprint& print = next.print;
-    if (!told_.empty() && !world_.OneIn(3)) {
-      const Fingerprint& earlier = told_[world_.Below(told_.size())].print;
+    if (!seen_.empty() && !world_.OneIn(3)) {
+      const Fingerprint& earlier = seen_[world_.Below(seen_.size())].print;
       print.title = world_.OneIn(3) ? earlier.title : world_.Vary(earlier.title);
       print.lead = world_.OneIn(2) ? earlier.lead : world_.Vary(earlier.lead);
     } else {
@@ -152,7 +152,7 @@ class JudgeWorld {
   index::WindowIndex window_;
   TitleWords words_;
   index::ProbeScratch scratch_;
-  std::vector<Told> told_;
+  std::vector<Seen> seen_;
 };
 
 TEST(Judge, DecidesAsTheRulesDoByBruteForceInEveryWorld) {

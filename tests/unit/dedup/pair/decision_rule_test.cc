@@ -141,13 +141,14 @@ TEST(DecisionRule, WhatTheOtherLeadTellsCountsForOneStory) {
   const std::string later = "가나전자 새 공장 첫 삽…3조원 투입";
   const PairFeatures silent = Measure(earlier, later);
   EXPECT_EQ(silent.told_by_lead, 0) << "no lead";
-  const PairFeatures told =
+  const PairFeatures reported =
       Measure(earlier, later, Micros(0), "가나전자가 3조원 투입하는 공장의 첫 삽을 떴다");
-  EXPECT_GT(told.told_by_lead, 0.3);
-  EXPECT_LT(told.told_by_lead, 1);
-  EXPECT_GT(ProbabilityOfOneStory(told, Calibrated()), ProbabilityOfOneStory(silent, Calibrated()));
+  EXPECT_GT(reported.told_by_lead, 0.3);
+  EXPECT_LT(reported.told_by_lead, 1);
+  EXPECT_GT(ProbabilityOfOneStory(reported, Calibrated()),
+            ProbabilityOfOneStory(silent, Calibrated()));
   EXPECT_EQ(Measure(earlier, earlier, Micros(0), "무엇").told_by_lead, 1) << "nothing is left";
-  EXPECT_NE(Rule(told, Calibrated()).explanation.find("found in the other's lead"),
+  EXPECT_NE(Rule(reported, Calibrated()).explanation.find("found in the other's lead"),
             std::string::npos);
 }
 

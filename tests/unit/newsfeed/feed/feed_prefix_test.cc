@@ -48,7 +48,7 @@ PrefixPage CutAll(const FeedPrefix& prefix) {
 
 TEST(FeedPrefix, AnInsertBelowTheFloorIsNotAppended) {
   // Without a floor: prefix 20..16 of a longer feed; 18 and 17 are deleted, 10 is inserted and
-  // appended, and whoever scrolls skips 15..11.
+  // appended, and a scroll skips 15..11.
   FeedPrefix prefix(5);
   prefix.Fill({EntryAt(20), EntryAt(19), EntryAt(18), EntryAt(17), EntryAt(16)}, /*whole=*/false);
   prefix.Remove(KeyAt(18));

@@ -118,7 +118,7 @@ TEST(Html, TextsThatWereEscapedOnceOrTwiceAreUnescaped) {
            {"&amp;quot;재발 방지&amp;quot;", "\"재발 방지\""},
            {"it&amp;#39;s", "it's"},
            {"it&#038;#8217;s &#x26;hellip;", "it’s …"},
-           {"R&D &amp;lsquo;x&amp;rsquo; R&", "R&D ‘x’ R&"},  // a bare ampersand is no reference
+           {"R&D &amp;lsquo;x&amp;rsquo; R&", "R&D ‘x’ R&"},  // a bare ampersand is not a reference
            {"a &amp;lt; b", "a < b"},
            {"AT&amp;amp;T", "AT&T"},
        }) {
