@@ -3,7 +3,7 @@
 //   derive_token_order VERSION LEAST_COUNT < titles > services/dedup/data/token_order.txt
 //
 // Tokens of at least LEAST_COUNT titles are listed, most frequent first. A new list needs a new
-// VERSION. services/dedup/README.md says which titles the shipped list comes from.
+// VERSION. docs/dedup-quality.md says which titles the shipped list comes from.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>

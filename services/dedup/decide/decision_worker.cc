@@ -206,7 +206,7 @@ void DecisionWorker::Run() {
     }
     PutBack(lane, std::move(left));
     lane.is_busy = false;
-    lane.has_company = lane.decider.has_company();
+    lane.has_other_writers = lane.decider.has_other_writers();
     if (!lane.decider.is_loaded()) lane.is_to_load = true;
     // Behind the others: a busy namespace does not keep them waiting.
     MakeReady(lane);

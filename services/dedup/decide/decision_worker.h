@@ -65,12 +65,12 @@ class DecisionWorker {
     Status load_error;         // of the last one
     Deadline retry_load{};     // when it failed: the next try, if nobody asks before
     // Bulk needs a turn among the instances; `turn` is there (or null) when it has its own.
-    bool has_company = false;
+    bool has_other_writers = false;
     bool is_turn_asked = false;
     std::optional<BulkTurns::Turn> turn;
     uint64_t used = 0;  // when last, by count
 
-    bool may_take_bulk() const { return !has_company || turn; }
+    bool may_take_bulk() const { return !has_other_writers || turn; }
     bool is_in_use() const { return is_busy || is_ready || is_turn_asked; }
   };
 

@@ -68,7 +68,7 @@ void NamespaceDecider::DecideAndCheck(std::vector<DecisionJob>& jobs) {
 void NamespaceDecider::Decide(const Jobs& jobs) {
   const Deadline deadline = DeadlineOf(jobs);
   // What others appended is read before the lock is taken: under it, everybody waits.
-  if (has_company()) is_current_ = false;
+  if (has_other_writers()) is_current_ = false;
   Status status;
   for (int round = 0; round < kRounds; ++round) {
     Need need = Need::kNothing;
@@ -77,7 +77,7 @@ void NamespaceDecider::Decide(const Jobs& jobs) {
     bool is_too_slow = false;
     if (status.ok()) status = DecideOnce(jobs, deadline, need, is_too_slow);
     if (status.ok()) return;
-    window_->TakeBackTrial();
+    window_->RollbackPending();
     if (is_too_slow) return HalveOrGiveUp(jobs, status);
     if (need == Need::kNothing) break;
     parts_.metrics.window_retries.Increment();
@@ -106,7 +106,7 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
   steady_clock::time_point locked;
   const auto body = [&](pg::LogSession& log) -> Status {
     // It may be the second time: what the first one did was rolled back.
-    window_->TakeBackTrial();
+    window_->RollbackPending();
     batch.reset();
     locked = steady_clock::now();
     std::optional<Policy> policy = ReadPolicy(log.session(), ns_);
@@ -131,7 +131,7 @@ Status NamespaceDecider::DecideOnce(const Jobs& jobs, Deadline deadline, Need& n
   is_too_slow = !result.ok() && batch && batch->is_too_slow();
   if (!result.ok()) return result.status();
   // What others appended since, if the commit was settled late, comes after this position.
-  window_->KeepTrial();
+  window_->CommitPending();
   KeepWithinMemory();
   Adapt(batch->decided().size(), steady_clock::now() - locked);
   if (!batch->decided().empty()) parts_.committed();
@@ -202,10 +202,10 @@ Decision NamespaceDecider::JudgeAlone(const DecisionJob& job, Judgement& judged)
 }
 
 std::chrono::milliseconds NamespaceDecider::LockTime() const {
-  return has_company() ? kLockTime : kLockTimeAlone;
+  return has_other_writers() ? kLockTime : kLockTimeAlone;
 }
 
-bool NamespaceDecider::has_company() const {
+bool NamespaceDecider::has_other_writers() const {
   return steady_clock::now() - last_foreign_ < kAloneAfter;
 }
 

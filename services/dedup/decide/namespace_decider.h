@@ -40,7 +40,7 @@ class NamespaceDecider {
   // than kMinBatch where that took too long.
   size_t batch_limit() const { return batch_limit_; }
   // Whether other instances write to the namespace, as far as was seen of late.
-  bool has_company() const;
+  bool has_other_writers() const;
 
  private:
   // What has to be done outside of the lock before a transaction can go on.

@@ -139,13 +139,13 @@ void NamespaceWindow::Append(int64_t seq, const Fingerprint& print, std::string_
   trial_arrival_ = arrival;
 }
 
-void NamespaceWindow::KeepTrial() {
+void NamespaceWindow::CommitPending() {
   position_ = trial_position_;
   last_arrival_ = trial_arrival_;
   Expire();
 }
 
-void NamespaceWindow::TakeBackTrial() {
+void NamespaceWindow::RollbackPending() {
   index_.RemoveAfter(position_);
   trial_position_ = position_;
   trial_arrival_ = last_arrival_;

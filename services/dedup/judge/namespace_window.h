@@ -48,8 +48,8 @@ class NamespaceWindow {
   void Append(int64_t seq, const Fingerprint& print, std::string_view channel, Time arrival,
               const Judgement& judged);
   // The batch was committed, or was not.
-  void KeepTrial();
-  void TakeBackTrial();
+  void CommitPending();
+  void RollbackPending();
 
   size_t size() const { return index_.size(); }
   size_t bytes() const { return index_.bytes(); }

@@ -16,7 +16,7 @@ Replay::Outcome Replay::Next(const LogEntry& entry) {
   print.vector = entry.vector;
   const Judgement judged = window_.Judge(print, entry.channel, entry.arrival_time);
   window_.Append(entry.seq, print, entry.channel, entry.arrival_time, judged);
-  window_.KeepTrial();
+  window_.CommitPending();
   const bool is_duplicate = judged.is_duplicate();
   return {judged.verdict, judged.stage, judged.similarity,
           is_duplicate ? judged.candidates.front().root_seq : entry.seq};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/platform/process/log.h"
+#include "services/platform/process/pause.h"
 
 namespace winnow::polling {
 namespace {
@@ -14,30 +15,27 @@ constexpr std::chrono::milliseconds kLongestRest(100);
 
 Deadline Soon() { return steady_clock::now() + kStepTime; }
 
+// Half of the time is left to others.
+std::chrono::milliseconds RestAfter(steady_clock::time_point begin) {
+  const auto took = std::chrono::ceil<std::chrono::milliseconds>(steady_clock::now() - begin);
+  return std::min(took, kLongestRest);
+}
+
 }  // namespace
 
 void SweepWorker::Start() {
-  thread_ = std::thread([this] { Run(); });
+  thread_ = std::jthread([this] { Run(); });
 }
 
 void SweepWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-bool SweepWorker::stopping() {
-  const std::lock_guard lock(mutex_);
-  return stopping_;
+  stop_.request_stop();
+  thread_ = std::jthread();
 }
 
 void SweepWorker::Run() {
   bool logged = false;
   auto next_gauges = steady_clock::now();
-  for (;;) {
+  do {
     Status done = SweepAll();
     // One kind that cannot be swept hides no other's figures.
     if (done.code() != StatusCode::kUnavailable && steady_clock::now() >= next_gauges) {
@@ -49,9 +47,7 @@ void SweepWorker::Run() {
       log::Warn("polling: nothing is swept now", {{"error", done.ToString()}});
     }
     logged = !done.ok();
-    std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, options_.every, [this] { return stopping_; })) return;
-  }
+  } while (winnow::Pause(stop_.get_token(), options_.every));
 }
 
 Status SweepWorker::SweepAll() {
@@ -87,7 +83,7 @@ Status SweepWorker::SweepBy(const std::string& kind, SweepClock clock) {
     claims_.ReportStale(kind, swept);
     if (std::ssize(swept) < options_.batch) return OkStatus();
     // Half of the time is the others': claims and heartbeats beside a great sweep do not wait.
-    if (!Rest(std::min<steady_clock::duration>(steady_clock::now() - begin, kLongestRest))) {
+    if (!winnow::Pause(stop_.get_token(), RestAfter(begin))) {
       return OkStatus();
     }
   }
@@ -99,15 +95,10 @@ Status SweepWorker::ExpireEnded(const std::string& kind) {
     WINNOW_ASSIGN_OR_RETURN(const int64_t gone, store_.Expire(Soon(), kind, options_.batch));
     metrics_.CountExpired(kind, gone);
     if (gone < options_.batch) return OkStatus();
-    if (!Rest(std::min<steady_clock::duration>(steady_clock::now() - begin, kLongestRest))) {
+    if (!winnow::Pause(stop_.get_token(), RestAfter(begin))) {
       return OkStatus();
     }
   }
-}
-
-bool SweepWorker::Rest(steady_clock::duration time) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, time, [this] { return stopping_; });
 }
 
 Status SweepWorker::SetGauges() {

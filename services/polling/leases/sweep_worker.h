@@ -1,8 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "services/polling/jobs/job_metrics.h"
@@ -32,9 +31,7 @@ class SweepWorker {
 
  private:
   void Run();
-  bool stopping();
-  // False at once when it stops.
-  bool Rest(std::chrono::steady_clock::duration time);
+  bool stopping() const { return stop_.stop_requested(); }
   Status SweepKind(const KindToSweep& kind);
   Status SweepBy(const std::string& kind, SweepClock clock);
   Status ExpireEnded(const std::string& kind);
@@ -44,10 +41,8 @@ class SweepWorker {
   ClaimWorker& claims_;
   JobMetrics& metrics_;
   const Options options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::stop_source stop_;
+  std::jthread thread_;
 };
 
 }  // namespace winnow::polling

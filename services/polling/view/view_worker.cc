@@ -96,43 +96,22 @@ ViewWorker::ViewWorker(JobStore& store, redis::Client& redis, Metrics& metrics, 
       foreign_("polling", "kinds", kRemedy, metrics) {}
 
 void ViewWorker::Start() {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void ViewWorker::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void ViewWorker::Wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
-  changed_.notify_all();
-}
-
-void ViewWorker::Loop() {
-  bool logged = false;
-  for (;;) {
-    Status done = Look();
-    if (done.ok() && steady_clock::now() >= next_repair_) {
-      done = Repair().status();
-      next_repair_ = steady_clock::now() + options_.repair_every;
-    }
-    if (!done.ok() && !logged) {
+  thread_.Start([this] {
+    const Status done = LookAndRepair();
+    if (!done.ok() && !failed_before_) {
       log::Warn("polling: the published view is behind", {{"error", done.ToString()}});
     }
-    logged = !done.ok();
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, options_.every, [this] { return stopping_ || woken_; });
-    woken_ = false;
-    if (stopping_) return;
-  }
+    failed_before_ = !done.ok();
+    return options_.every;
+  });
+}
+
+Status ViewWorker::LookAndRepair() {
+  WINNOW_RETURN_IF_ERROR(Look());
+  if (steady_clock::now() < next_repair_) return OkStatus();
+  const Status repaired = Repair().status();
+  next_repair_ = steady_clock::now() + options_.repair_every;
+  return repaired;
 }
 
 Status ViewWorker::Look() {

@@ -1,16 +1,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "services/platform/process/metrics.h"
+#include "services/platform/process/periodic_thread.h"
 #include "services/platform/redis/client.h"
 #include "services/platform/redis/foreign_keys.h"
 #include "services/platform/redis/ownership.h"
@@ -40,8 +38,8 @@ class ViewWorker {
   ~ViewWorker() { Stop(); }
 
   void Start();
-  void Stop();
-  void Wake();
+  void Stop() { thread_.Stop(); }
+  void Wake() { thread_.Wake(); }
   // One look, as Start does. For tests too.
   Status Look();
   // Compares everything with the store and corrects it; returns how many entries differed.
@@ -52,7 +50,7 @@ class ViewWorker {
  private:
   using Ids = std::vector<std::string>;
   using Views = std::vector<ViewOfKind>;
-  void Loop();
+  Status LookAndRepair();
   Status Follow(int64_t position, const HistoryHead& head, const Views& views);
   // All anew, without asking Redis what it has. `marker`: what stands there now.
   Status Rebuild(const std::string& marker, const HistoryHead& head, const Views& views);
@@ -92,11 +90,8 @@ class ViewWorker {
   std::set<std::string> stopped_;  // kinds
   std::set<std::string> present_;  // keys that were there at the last look
   bool adopted_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  bool woken_ = false;
-  std::thread thread_;
+  bool failed_before_ = false;  // logged once
+  PeriodicThread thread_;
 };
 
 }  // namespace winnow::polling

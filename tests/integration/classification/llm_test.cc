@@ -200,12 +200,12 @@ TEST_F(ClassificationLlmTest, FinishesTheRunOfADeadInstanceAndAsksNothingTwice) 
   const std::vector<std::string> names = {"llm"};
   const auto lease = stores_.leases.LeaseRun(Soon(), "dead", names);
   ASSERT_TRUE(lease.ok() && *lease);
-  const auto residue = stores_.leases.ReadPending(Soon(), **lease, 0, 40);
-  ASSERT_TRUE(residue.ok());
+  const auto pending = stores_.leases.ReadPending(Soon(), **lease, 0, 40);
+  ASSERT_TRUE(pending.ok());
   const auto settled = stores_.leases.ReserveCost(Soon(), **lease, 500);
   ASSERT_TRUE(settled.ok());
   std::vector<CommentOutcome> outcomes;
-  for (const Comment& comment : *residue) {
+  for (const Comment& comment : *pending) {
     outcomes.push_back({comment.number,
                         comment.content_hash,
                         {CommentStatus::kNormal, Failure::kNone, Source::kModel, 0, ""}});
@@ -224,7 +224,7 @@ TEST_F(ClassificationLlmTest, FinishesTheRunOfADeadInstanceAndAsksNothingTwice) 
   const v1::Run ended = AwaitComplete(run.id());
   worker->Stop();
   EXPECT_EQ(ended.classified_count(), 100);
-  EXPECT_EQ(Asked(), 60u) << "only the residue";
+  EXPECT_EQ(Asked(), 60u) << "only the pending";
   EXPECT_EQ(ended.call_count(), static_cast<int64_t>(2 + model_.calls()));
   EXPECT_GT(ended.cost_micros(), 1000) << "the call that nobody knows the end of counts in full";
   EXPECT_EQ(stores_.leases.ReserveCost(Soon(), **lease, 1).status().code(),

@@ -188,10 +188,10 @@ TEST_F(ClassificationTest, ARunWhoseWorkerDiedIsFinishedByAnotherFromItsResidue)
   const std::vector<std::string> names = {"embedded"};
   const auto lease = stores_.leases.LeaseRun(Soon(), "dead", names);
   ASSERT_TRUE(lease.ok() && *lease);
-  const auto residue = stores_.leases.ReadPending(Soon(), **lease, 0, 5);
-  ASSERT_TRUE(residue.ok());
+  const auto pending = stores_.leases.ReadPending(Soon(), **lease, 0, 5);
+  ASSERT_TRUE(pending.ok());
   std::vector<CommentOutcome> outcomes;
-  for (const Comment& comment : *residue) {
+  for (const Comment& comment : *pending) {
     outcomes.push_back({comment.number,
                         comment.content_hash,
                         {CommentStatus::kNormal, Failure::kNone, Source::kFallback, 1, ""}});

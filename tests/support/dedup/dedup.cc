@@ -166,7 +166,7 @@ std::vector<std::string> DifferencesFromReplay(pg::Pool& pool, const std::string
     print.vector = entry.vector;
     const dedup::Judgement judged = window->Judge(print, entry.channel, entry.arrival_time);
     window->Append(entry.seq, print, entry.channel, entry.arrival_time, judged);
-    window->KeepTrial();
+    window->CommitPending();
     ids[entry.seq] = entry.document_id;
     const std::string original =
         judged.is_duplicate() ? ids.at(judged.candidates.front().root_seq) : "";
