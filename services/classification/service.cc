@@ -87,8 +87,9 @@ struct State {
 
   Status MakeLlm(Platform& platform) {
     auto made = MakeLlmClassifier(platform.config.classification().llm(), platform.metrics);
-    if (made.ok()) llm = *std::move(made);
-    return made.status();
+    if (!made.ok()) return made.status();
+    llm = *std::move(made);
+    return OkStatus();
   }
   RunWorker::Options WorkerOptions(Platform& platform) {
     RunWorker::Options options;

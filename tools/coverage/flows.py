@@ -121,6 +121,7 @@ def executed(build: Path, steps: list[Step]) -> Lines:
     for counts in build.rglob("*.gcda"):
         counts.unlink()
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # a PostgreSQL of root's runs as postgres
         server = Server(build, Path(folder))
         for step in steps:
             step(server)

@@ -146,7 +146,7 @@ void Asker::Failed(const Reply& reply, bool probe) {
 
 Status Asker::Settle(const Task& task, Asked& asked) {
   if (asked.calls == 0) return OkStatus();
-  const Status status = task.sink.Deliver({{}, asked.calls, asked.cost_micros, asked.reservation});
+  Status status = task.sink.Deliver({{}, asked.calls, asked.cost_micros, asked.reservation});
   asked.calls = 0;
   asked.cost_micros = 0;
   asked.reservation = 0;

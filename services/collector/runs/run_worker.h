@@ -36,7 +36,7 @@ class RunWorker {
     RunResult result;
     Source source;  // with what is to be remembered of a feed's answer
   };
-  explicit RunWorker(Parts parts) : parts_(std::move(parts)) {}
+  explicit RunWorker(const Parts& parts) : parts_(parts) {}
 
   // A run that `stop` cuts short ends with the code kStopped.
   Report Execute(const Claim& claim, const std::stop_token& stop);

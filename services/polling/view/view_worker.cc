@@ -109,7 +109,7 @@ void ViewWorker::Start() {
 Status ViewWorker::LookAndRepair() {
   WINNOW_RETURN_IF_ERROR(Look());
   if (steady_clock::now() < next_repair_) return OkStatus();
-  const Status repaired = Repair().status();
+  Status repaired = Repair().status();
   next_repair_ = steady_clock::now() + options_.repair_every;
   return repaired;
 }

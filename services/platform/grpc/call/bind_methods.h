@@ -59,8 +59,8 @@
     return binder_.Watch<v1::Name##Request, v1::Name##Response>(                           \
         context, request, k##Name,                                                         \
         [this](const ::winnow::rpc::CallContext& call, const v1::Name##Request& received,  \
-               ::winnow::rpc::Subscriber<v1::Name##Response> subscriber) {                 \
-          return handlers.Name(call, received, std::move(subscriber));                     \
+               const ::winnow::rpc::Subscriber<v1::Name##Response>& subscriber) {          \
+          return handlers.Name(call, received, subscriber);                                \
         });                                                                                \
   }
 
