@@ -26,9 +26,9 @@ Exit codes: 0 done; 1 failed; 2 wrong call or configuration; 3 the server or wha
 4 imported, except what was refused; 130 interrupted; 141 nobody reads standard output.
 `winnow COMMAND --help` shows its options.)";
 
-// Of a word where a command should be the library says only that a command is missing. Whether it
-// was that.
-bool NameUnknown(const CLI::App& app) {
+// Reports an unknown command, for which the library only says that one is missing. Whether there
+// was one.
+bool ReportUnknown(const CLI::App& app) {
   const CLI::App* group = &app;
   std::string path = app.get_name();
   while (!group->get_subcommands().empty()) {
@@ -37,8 +37,8 @@ bool NameUnknown(const CLI::App& app) {
   }
   const std::vector<std::string> words = group->remaining();
   if (group->get_require_subcommand_min() == 0 || words.empty()) return false;
-  std::cerr << "winnow: \"" << Printable(words.front()) << "\" is nothing that `" << path
-            << "` knows; `" << path << " --help` lists its commands\n";
+  std::cerr << "winnow: unknown command \"" << Printable(words.front()) << "\": `" << path
+            << " --help` lists the commands\n";
   return true;
 }
 
@@ -63,7 +63,7 @@ int Run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
-    if (NameUnknown(app)) return kUsage;
+    if (ReportUnknown(app)) return kUsage;
     app.exit(error);
     return kUsage;
   } catch (const CLI::ParseError& error) {

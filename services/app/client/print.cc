@@ -39,6 +39,10 @@ bool PrintArticle(const newsfeed::v1::Article& article) {
   return static_cast<bool>(std::cout);
 }
 
+void PrintNextPage(const std::string& token) {
+  if (!token.empty()) std::cout << "next page: --page-token " << token << '\n';
+}
+
 std::string ShortTime(const google::protobuf::Timestamp& time) {
   const auto parsed = FromTimestamp(time);
   if (!parsed.ok()) return "an unknown time";

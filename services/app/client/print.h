@@ -15,6 +15,9 @@ int PrintJson(const google::protobuf::Message& message);
 // One article as one or two lines; false when standard output takes no more.
 bool PrintArticle(const newsfeed::v1::Article& article);
 
+// How to ask for the next page, if there is one.
+void PrintNextPage(const std::string& token);
+
 // "2026-02-01 09:30:00", UTC.
 std::string ShortTime(const google::protobuf::Timestamp& time);
 

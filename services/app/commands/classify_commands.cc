@@ -1,17 +1,10 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <iostream>
-#include <memory>
 #include <span>
 
-#include "services/app/client/canceller.h"
+#include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
-#include "services/app/client/remote.h"
-#include "services/app/commands/command.h"
-#include "services/app/commands/remote_options.h"
+#include "services/app/commands/verb.h"
 #include "services/app/import/input/byte_source.h"
 #include "services/app/import/input/text_reader.h"
 #include "services/platform/base/ascii.h"
@@ -22,13 +15,13 @@ namespace winnow::app {
 namespace {
 
 using namespace classification::v1;  // NOLINT(google-build-using-namespace): this file's subject
-using Stub = ClassificationService::Stub;
+using Classifier = Client<ClassificationService>;
+using Stub = Classifier::Stub;
 
 constexpr size_t kPart = size_t{8} << 20;
 constexpr size_t kMaxDump = size_t{128} << 20;
 
-struct ClassifyOptions {
-  RemoteOptions remote;
+struct ClassifyOptions : VerbOptions {
   std::string ns;
   std::string video;
   std::string file = "-";
@@ -42,21 +35,7 @@ struct ClassifyOptions {
   std::string base;
   int64_t budget = 0;
   bool resume = false;
-  bool activate = false;
-  bool json = false;
 };
-
-template <class Request, class Response>
-StatusOr<Response> Call(const Remote& remote, Stub& stub,
-                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                     Response*),
-                        const Request& request) {
-  Response response;
-  grpc::ClientContext context;
-  remote.PrepareCall(context);
-  WINNOW_RETURN_IF_ERROR(ToStatus((stub.*method)(&context, request, &response)));
-  return response;
-}
 
 // "FILTERED" of COMMENT_STATUS_FILTERED; a number that this program does not know stays one.
 std::string Show(CommentStatus status) {
@@ -119,13 +98,10 @@ int PrintVerdicts(const ClassifyOptions& options, const ClassifyTextsRequest& re
   return kOk;
 }
 
-int RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
-  const auto source = ByteSource::Open(options.file, interrupt);
-  if (!source.ok()) return Fail(source.status());
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = ClassificationService::NewStub(remote->channel());
-  TextReader reader(**source);
+StatusOr<int> RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
+  WINNOW_ASSIGN_OR_RETURN(const auto source, ByteSource::Open(options.file, interrupt));
+  WINNOW_ASSIGN_OR_RETURN(const Classifier server, Classifier::Connect(options.remote));
+  TextReader reader(*source);
   ClassifyTextsRequest request;
   request.set_namespace_(options.ns);
   request.set_policy_name(options.policy);
@@ -133,12 +109,11 @@ int RunTexts(const ClassifyOptions& options, const Interrupt& interrupt) {
   while (!interrupt.requested()) {
     const Status read = reader.Next(*request.mutable_texts());
     if (!request.texts().empty()) {
-      const auto response = Call(*remote, *stub, &Stub::ClassifyTexts, request);
-      if (!response.ok()) return Fail(response.status());
-      const int printed = PrintVerdicts(options, request, *response);
+      WINNOW_ASSIGN_OR_RETURN(const auto response, server.Call(&Stub::ClassifyTexts, request));
+      const int printed = PrintVerdicts(options, request, response);
       if (printed != kOk) return printed;
     }
-    if (!read.ok() && !interrupt.requested()) return Fail(read);
+    if (!read.ok() && !interrupt.requested()) return read;
     if (request.texts().empty()) break;
   }
   return interrupt.requested() ? kInterrupted : kOk;
@@ -157,7 +132,7 @@ void PrintImport(const ImportCommentsResponse& imported) {
 
 // Sends a dump in parts; the last one's response covers the whole.
 StatusOr<ImportCommentsResponse> SendDump(const ClassifyOptions& options, const std::string& raw,
-                                          const Remote& remote, Stub& stub) {
+                                          const Classifier& server) {
   const size_t parts = std::max<size_t>(1, (raw.size() + kPart - 1) / kPart);
   ImportCommentsResponse response;
   for (size_t part = 0; part < parts; ++part) {
@@ -170,49 +145,41 @@ StatusOr<ImportCommentsResponse> SendDump(const ClassifyOptions& options, const 
       request.set_part(static_cast<int>(part));
       request.set_has_more(part + 1 < parts);
     }
-    WINNOW_ASSIGN_OR_RETURN(response, Call(remote, stub, &Stub::ImportComments, request));
+    WINNOW_ASSIGN_OR_RETURN(response, server.Call(&Stub::ImportComments, request));
   }
   return response;
 }
 
-int WatchToItsEnd(const ClassifyOptions& options, const Remote& remote, Stub& stub,
-                  const std::string& run, const Interrupt& interrupt) {
-  grpc::ClientContext context;
-  remote.PrepareStream(context);
+StatusOr<int> WatchToItsEnd(const ClassifyOptions& options, const Classifier& server,
+                            const std::string& run, const Interrupt& interrupt) {
   WatchRunRequest request;
   request.set_namespace_(options.ns);
   request.set_run_id(run);
-  const auto stream = stub.WatchRun(&context, request);
-  WatchRunResponse response;
   int printed = kOk;
-  {
-    const Canceller canceller(interrupt, context);
-    while (printed == kOk && stream->Read(&response)) {
-      if (options.json) {
-        printed = PrintJson(response.run());
-      } else {
-        PrintRun(response.run());
-      }
+  RunState state = RUN_STATE_UNSPECIFIED;
+  const auto print = [&](const WatchRunResponse& response) {
+    state = response.run().state();
+    if (options.json) {
+      printed = PrintJson(response.run());
+    } else {
+      PrintRun(response.run());
     }
-  }
-  if (printed != kOk) context.TryCancel();
-  const Status ended = ToStatus(stream->Finish());
-  if (printed != kOk) return kFailed;
+    return printed == kOk;
+  };
+  const Status ended = server.Follow(&Stub::WatchRun, request, interrupt, print);
+  if (printed != kOk) return printed;
   if (interrupt.requested()) return kInterrupted;
-  if (!ended.ok()) return Fail(ended);
-  return response.run().state() == RUN_STATE_COMPLETE ? kOk : kFailed;
+  WINNOW_RETURN_IF_ERROR(ended);
+  return state == RUN_STATE_COMPLETE ? kOk : kFailed;
 }
 
-int RunImport(const ClassifyOptions& options, const Interrupt& interrupt) {
+StatusOr<int> RunImport(const ClassifyOptions& options, const Interrupt& interrupt) {
   const auto raw = ReadDump(options.file, interrupt);
   if (interrupt.requested()) return kInterrupted;
-  if (!raw.ok()) return Fail(raw.status());
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = ClassificationService::NewStub(remote->channel());
-  const auto imported = SendDump(options, *raw, *remote, *stub);
-  if (!imported.ok()) return Fail(imported.status());
-  PrintImport(*imported);
+  WINNOW_RETURN_IF_ERROR(raw.status());
+  WINNOW_ASSIGN_OR_RETURN(const Classifier server, Classifier::Connect(options.remote));
+  WINNOW_ASSIGN_OR_RETURN(const auto imported, SendDump(options, *raw, server));
+  PrintImport(imported);
   StartRunRequest request;
   request.set_namespace_(options.ns);
   request.set_video_id(options.video);
@@ -221,90 +188,73 @@ int RunImport(const ClassifyOptions& options, const Interrupt& interrupt) {
   request.set_activate(true);
   request.set_budget_micros(options.budget);
   request.set_request_id(NewUuidV7(SystemClock().Now()));
-  const auto started = Call(*remote, *stub, &Stub::StartRun, request);
-  if (!started.ok()) return Fail(started.status());
-  return WatchToItsEnd(options, *remote, *stub, started->run().id(), interrupt);
+  WINNOW_ASSIGN_OR_RETURN(const auto started, server.Call(&Stub::StartRun, request));
+  return WatchToItsEnd(options, server, started.run().id(), interrupt);
 }
 
-int RunWatch(const ClassifyOptions& options, const Interrupt& interrupt) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = ClassificationService::NewStub(remote->channel());
+StatusOr<int> RunWatch(const ClassifyOptions& options, const Interrupt& interrupt) {
+  WINNOW_ASSIGN_OR_RETURN(const Classifier server, Classifier::Connect(options.remote));
   if (options.resume) {
     ResumeRunRequest request;
     request.set_namespace_(options.ns);
     request.set_run_id(options.run);
     if (options.budget > 0) request.set_budget_micros(options.budget);
-    const auto resumed = Call(*remote, *stub, &Stub::ResumeRun, request);
-    if (!resumed.ok()) return Fail(resumed.status());
+    WINNOW_RETURN_IF_ERROR(server.Call(&Stub::ResumeRun, request).status());
   }
-  return WatchToItsEnd(options, *remote, *stub, options.run, interrupt);
+  return WatchToItsEnd(options, server, options.run, interrupt);
 }
 
-int RunDiff(const ClassifyOptions& options, const Interrupt& interrupt) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = ClassificationService::NewStub(remote->channel());
+StatusOr<int> RunDiff(const ClassifyOptions& options, const Interrupt& interrupt) {
+  WINNOW_ASSIGN_OR_RETURN(const Classifier server, Classifier::Connect(options.remote));
   CompareRunsRequest request;
   request.set_namespace_(options.ns);
   request.set_run_id(options.run);
   request.set_base_run_id(options.base);
   request.set_page_size(1000);
   do {
-    const auto page = Call(*remote, *stub, &Stub::CompareRuns, request);
-    if (!page.ok()) return Fail(page.status());
+    WINNOW_ASSIGN_OR_RETURN(const auto page, server.Call(&Stub::CompareRuns, request));
     if (options.json) {
-      if (PrintJson(*page) != kOk) return kFailed;
+      if (PrintJson(page) != kOk) return kFailed;
     } else {
-      for (const ConfusionCell& cell : page->matrix()) {
+      for (const ConfusionCell& cell : page.matrix()) {
         std::cout << cell.count() << "  " << Show(cell.base_status()) << " -> "
                   << Show(cell.status()) << '\n';
       }
-      for (const ChangedVerdict& change : page->changes()) {
+      for (const ChangedVerdict& change : page.changes()) {
         std::cout << change.comment_id() << "  " << Show(change.base_status()) << " -> "
                   << Show(change.status()) << '\n';
       }
     }
-    request.set_page_token(page->next_page_token());
+    request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty() && !interrupt.requested());
   return interrupt.requested() ? kInterrupted : kOk;
 }
 
-int RunList(const ClassifyOptions& options) {
-  const auto status = ToCommentStatus(options.status);
-  if (!status.ok()) return Fail(status.status());
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = ClassificationService::NewStub(remote->channel());
+StatusOr<int> RunList(const ClassifyOptions& options, const Interrupt&) {
+  WINNOW_ASSIGN_OR_RETURN(const CommentStatus status, ToCommentStatus(options.status));
+  WINNOW_ASSIGN_OR_RETURN(const Classifier server, Classifier::Connect(options.remote));
   ListClassificationsRequest request;
   request.set_namespace_(options.ns);
   request.set_video_id(options.video);
-  request.set_status(*status);
+  request.set_status(status);
   request.set_order(options.order == "score" ? CLASSIFICATION_ORDER_HIGHEST_SCORE
                                              : CLASSIFICATION_ORDER_NEWEST);
   request.set_page_size(options.count);
-  const auto page = Call(*remote, *stub, &Stub::ListClassifications, request);
-  if (!page.ok()) return Fail(page.status());
-  if (options.json) return PrintJson(*page);
-  for (const Classification& one : page->classifications()) {
+  WINNOW_ASSIGN_OR_RETURN(const auto page, server.Call(&Stub::ListClassifications, request));
+  if (options.json) return PrintJson(page);
+  for (const Classification& one : page.classifications()) {
     std::cout << ShortTime(one.publish_time()) << "  " << one.comment_id() << "  ";
     if (one.has_score()) std::cout << one.score();
     std::cout << "  " << one.reason() << '\n';
   }
-  if (page->classifications().empty()) std::cout << "none\n";
+  if (page.classifications().empty()) std::cout << "none\n";
   return kOk;
 }
 
-CLI::App* AddVerb(CLI::App& group, Command& chosen, const char* name, const char* what,
-                  const std::shared_ptr<ClassifyOptions>& options,
-                  std::function<int(const ClassifyOptions&, const Interrupt&)> run) {
-  CLI::App* verb = group.add_subcommand(name, what);
-  verb->add_option("--namespace", options->ns, "namespace (default: \"default\")");
-  verb->add_flag("--json", options->json, "print the API's JSON");
-  AddRemoteOptions(*verb, options->remote);
-  verb->callback([options, run = std::move(run), &chosen] {
-    chosen = [options, run](const Interrupt& interrupt) { return run(*options, interrupt); };
-  });
+Verb<ClassifyOptions> AddClassifyVerb(CLI::App& group, Command& chosen, const char* name,
+                                      const char* help, RunVerb<ClassifyOptions> run) {
+  const auto verb = AddVerb(group, chosen, name, help, run);
+  AddNamespace(verb.command, verb.options.ns);
   return verb;
 }
 
@@ -314,58 +264,48 @@ void AddClassifyCommands(CLI::App& app, Command& chosen) {
   CLI::App* group = app.add_subcommand("classify", "classify comments and read verdicts");
   group->require_subcommand(1);
 
-  auto options = std::make_shared<ClassifyOptions>();
-  CLI::App* texts =
-      AddVerb(*group, chosen, "texts", "one verdict a line of a file or stdin", options, RunTexts);
-  texts->footer("Example:\n  echo 'please make a video about trains' | winnow classify texts");
-  texts->add_option("file", options->file, "a file of one text a line; - is standard input");
-  texts->add_option("--policy", options->policy, "policy (default: \"default\")");
-  texts->add_option("--explain", options->explain, "n-grams that weighed most")
+  auto [texts, text] =
+      AddClassifyVerb(*group, chosen, "texts", "one verdict a line of a file or stdin", RunTexts);
+  texts.footer("Example:\n  echo 'please make a video about trains' | winnow classify texts");
+  texts.add_option("file", text.file, "a file of one text a line; - is standard input");
+  texts.add_option("--policy", text.policy, "policy (default: \"default\")");
+  texts.add_option("--explain", text.explain, "n-grams that weighed most")
       ->check(CLI::Range(0, 20));
 
-  options = std::make_shared<ClassifyOptions>();
-  CLI::App* import =
-      AddVerb(*group, chosen, "import", "import a dump of comments, classify it, activate the run",
-              options, RunImport);
-  import->footer("Example:\n  winnow classify import comments.json --video PLo9u5Mm5TA");
-  import->add_option("file", options->file, "a dump of any known shape; - is standard input");
-  import->add_option("--video", options->video, "the video")->required();
-  import->add_option("--classifier", options->classifier, "embedded (default) or llm");
-  import->add_option("--policy", options->policy, "policy (default: \"default\")");
-  import
-      ->add_option("--budget", options->budget, "most the run may cost, in millionths; 0: no limit")
+  auto [import, dump] =
+      AddClassifyVerb(*group, chosen, "import",
+                      "import a dump of comments, classify it, activate the run", RunImport);
+  import.footer("Example:\n  winnow classify import comments.json --video PLo9u5Mm5TA");
+  import.add_option("file", dump.file, "a dump of any known shape; - is standard input");
+  import.add_option("--video", dump.video, "the video")->required();
+  import.add_option("--classifier", dump.classifier, "embedded (default) or llm");
+  import.add_option("--policy", dump.policy, "policy (default: \"default\")");
+  import.add_option("--budget", dump.budget, "most the run may cost, in millionths; 0: no limit")
       ->check(CLI::NonNegativeNumber);
 
-  options = std::make_shared<ClassifyOptions>();
-  CLI::App* watch =
-      AddVerb(*group, chosen, "watch", "follow a run to its end, with its cost", options, RunWatch);
-  watch->add_option("run", options->run, "id of the run")->required();
-  watch->add_flag("--resume", options->resume, "go on with it first, where it is paused");
+  auto [watch, watched] =
+      AddClassifyVerb(*group, chosen, "watch", "follow a run to its end, with its cost", RunWatch);
+  watch.add_option("run", watched.run, "id of the run")->required();
+  watch.add_flag("--resume", watched.resume, "go on with it first, where it is paused");
   watch
-      ->add_option("--budget", options->budget,
-                   "with --resume: most it may cost in all, in millionths")
+      .add_option("--budget", watched.budget,
+                  "with --resume: most it may cost in all, in millionths")
       ->check(CLI::PositiveNumber);
 
-  options = std::make_shared<ClassifyOptions>();
-  CLI::App* diff =
-      AddVerb(*group, chosen, "diff", "what two runs judge differently", options, RunDiff);
-  diff->add_option("base", options->base, "id of the run before")->required();
-  diff->add_option("run", options->run, "id of the run after")->required();
+  auto [diff, compared] =
+      AddClassifyVerb(*group, chosen, "diff", "what two runs judge differently", RunDiff);
+  diff.add_option("base", compared.base, "id of the run before")->required();
+  diff.add_option("run", compared.run, "id of the run after")->required();
 
-  options = std::make_shared<ClassifyOptions>();
-  CLI::App* list = AddVerb(*group, chosen, "list", "comments of a status", options,
-                           [](const ClassifyOptions& o, const Interrupt&) { return RunList(o); });
-  list->footer("Example:\n  winnow classify list --video PLo9u5Mm5TA --status filtered --count 5");
-  list->add_option("--video", options->video, "the video")->required();
-  list->add_option("--status", options->status,
-                   "normal, filtered, content_suggestion or unclassified")
+  auto [list, listed] = AddClassifyVerb(*group, chosen, "list", "comments of a status", RunList);
+  list.footer("Example:\n  winnow classify list --video PLo9u5Mm5TA --status filtered --count 5");
+  list.add_option("--video", listed.video, "the video")->required();
+  list.add_option("--status", listed.status, "normal, filtered, content_suggestion or unclassified")
       ->capture_default_str();
-  list->add_option("--order", options->order, "newest or score")
+  list.add_option("--order", listed.order, "newest or score")
       ->capture_default_str()
       ->check(CLI::IsMember({"newest", "score"}));
-  list->add_option("--count", options->count, "comments")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
+  AddCount(list, listed.count, 1000, "comments");
 }
 
 }  // namespace winnow::app

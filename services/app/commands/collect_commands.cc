@@ -1,16 +1,10 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <iostream>
-#include <memory>
 
+#include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
-#include "services/app/client/remote.h"
 #include "services/app/client/terminal.h"
-#include "services/app/commands/command.h"
-#include "services/app/commands/remote_options.h"
+#include "services/app/commands/verb.h"
 #include "winnow/collector/v1/collector_service.grpc.pb.h"
 
 namespace winnow::app {
@@ -18,15 +12,17 @@ namespace {
 
 using collector::v1::CollectorService;
 using collector::v1::Item;
+using Stub = CollectorService::Stub;
 
-struct CollectOptions {
-  RemoteOptions remote;
+struct ListOptions : VerbOptions {
   std::string item_namespace;
   std::string channel;
   std::string page_token;
-  std::string id;
   int count = 20;
-  bool json = false;
+};
+
+struct GetOptions : VerbOptions {
+  std::string id;
 };
 
 void PrintItem(const Item& item) {
@@ -34,40 +30,26 @@ void PrintItem(const Item& item) {
             << Printable(item.channel()) << ": " << Printable(item.title()) << '\n';
 }
 
-int RunList(const CollectOptions& options) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = CollectorService::NewStub(remote->channel());
+StatusOr<int> RunList(const ListOptions& options, const Interrupt&) {
   collector::v1::ListItemsRequest request;
   request.set_namespace_(options.item_namespace);
   request.set_channel(options.channel);
   request.set_page_size(options.count);
   request.set_page_token(options.page_token);
-  collector::v1::ListItemsResponse response;
-  grpc::ClientContext context;
-  remote->PrepareCall(context);
-  const Status status = ToStatus(stub->ListItems(&context, request, &response));
-  if (!status.ok()) return Fail(status);
-  if (options.json) return PrintJson(response);
-  for (const Item& item : response.items()) PrintItem(item);
-  if (response.items().empty()) std::cout << "no items\n";
-  if (!response.next_page_token().empty()) {
-    std::cout << "next page: --page-token " << response.next_page_token() << '\n';
-  }
+  WINNOW_ASSIGN_OR_RETURN(const auto page,
+                          CallOnce<CollectorService>(options.remote, &Stub::ListItems, request));
+  if (options.json) return PrintJson(page);
+  for (const Item& item : page.items()) PrintItem(item);
+  if (page.items().empty()) std::cout << "no items\n";
+  PrintNextPage(page.next_page_token());
   return kOk;
 }
 
-int RunGet(const CollectOptions& options) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = CollectorService::NewStub(remote->channel());
+StatusOr<int> RunGet(const GetOptions& options, const Interrupt&) {
   collector::v1::GetItemRequest request;
   request.set_id(options.id);
-  collector::v1::GetItemResponse response;
-  grpc::ClientContext context;
-  remote->PrepareCall(context);
-  const Status status = ToStatus(stub->GetItem(&context, request, &response));
-  if (!status.ok()) return Fail(status);
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<CollectorService>(options.remote, &Stub::GetItem, request));
   const Item& item = response.item();
   if (options.json) return PrintJson(item);
   PrintItem(item);
@@ -86,30 +68,16 @@ void AddCollectCommands(CLI::App& app, Command& chosen) {
   group->require_subcommand(1);
   AddCollectSourceCommands(*group, chosen);
 
-  auto list_options = std::make_shared<CollectOptions>();
-  CLI::App* list = group->add_subcommand("list", "items, newest arrival first");
-  list->footer("Example:\n  winnow collect list --channel quay-wire --count 5");
-  list->add_option("--namespace", list_options->item_namespace, "namespace (default: \"default\")");
-  list->add_option("--channel", list_options->channel, "only items of this outlet");
-  list->add_option("--page-token", list_options->page_token, "go on from here");
-  list->add_option("--count", list_options->count, "items")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  list->add_flag("--json", list_options->json, "print the API's JSON");
-  AddRemoteOptions(*list, list_options->remote);
-  list->callback([list_options, &chosen] {
-    chosen = [list_options](const Interrupt&) { return RunList(*list_options); };
-  });
+  auto [list, listed] = AddVerb(*group, chosen, "list", "items, newest arrival first", RunList);
+  list.footer("Example:\n  winnow collect list --channel quay-wire --count 5");
+  AddNamespace(list, listed.item_namespace);
+  list.add_option("--channel", listed.channel, "only items of this outlet");
+  AddPageToken(list, listed.page_token);
+  AddCount(list, listed.count, 1000, "items");
 
-  auto get_options = std::make_shared<CollectOptions>();
-  CLI::App* get = group->add_subcommand("get", "one item");
-  get->footer("Example:\n  winnow collect get 019c1f2e-0000-7000-8000-000000000000 --json");
-  get->add_option("ID", get_options->id, "id of the item")->required();
-  get->add_flag("--json", get_options->json, "print the API's JSON");
-  AddRemoteOptions(*get, get_options->remote);
-  get->callback([get_options, &chosen] {
-    chosen = [get_options](const Interrupt&) { return RunGet(*get_options); };
-  });
+  auto [get, got] = AddVerb(*group, chosen, "get", "one item", RunGet);
+  get.footer("Example:\n  winnow collect get 019c1f2e-0000-7000-8000-000000000000 --json");
+  get.add_option("ID", got.id, "id of the item")->required();
 }
 
 }  // namespace winnow::app

@@ -1,20 +1,13 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <memory>
 
-#include "services/app/client/canceller.h"
+#include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
-#include "services/app/client/remote.h"
 #include "services/app/client/terminal.h"
-#include "services/app/commands/command.h"
-#include "services/app/commands/remote_options.h"
+#include "services/app/commands/verb.h"
 #include "services/platform/base/ascii.h"
 #include "winnow/collector/v1/collector_service.grpc.pb.h"
 
@@ -22,10 +15,10 @@ namespace winnow::app {
 namespace {
 
 using namespace collector::v1;  // NOLINT(google-build-using-namespace): this file's subject
-using Stub = CollectorService::Stub;
+using Collector = Client<CollectorService>;
+using Stub = Collector::Stub;
 
-struct SourceOptions {
-  RemoteOptions remote;
+struct SourceOptions : VerbOptions {
   std::string ns;
   std::string id;
   std::string file;
@@ -33,22 +26,7 @@ struct SourceOptions {
   int count = 20;
   bool folders = false;
   bool wait = false;
-  bool json = false;
 };
-
-template <class Request, class Response>
-StatusOr<Response> Call(const SourceOptions& options,
-                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                     Response*),
-                        const Request& request) {
-  WINNOW_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(options.remote));
-  const auto stub = CollectorService::NewStub(remote.channel());
-  Response response;
-  grpc::ClientContext context;
-  remote.PrepareCall(context);
-  WINNOW_RETURN_IF_ERROR(ToStatus((stub.get()->*method)(&context, request, &response)));
-  return response;
-}
 
 // "ok" of RUN_OUTCOME_OK.
 std::string Lower(std::string name, size_t prefix) {
@@ -73,51 +51,47 @@ void PrintRun(const Run& run) {
             << run.found_images() << " pictures\n";
 }
 
-int RunSources(const SourceOptions& options) {
+StatusOr<int> RunSources(const SourceOptions& options, const Interrupt&) {
   ListSourcesRequest request;
   request.set_namespace_(options.ns);
   request.set_page_size(options.count);
   request.set_page_token(options.token);
-  const auto response = Call(options, &Stub::ListSources, request);
-  if (!response.ok()) return Fail(response.status());
-  if (options.json) return PrintJson(*response);
-  for (const Source& source : response->sources()) {
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<CollectorService>(options.remote, &Stub::ListSources, request));
+  if (options.json) return PrintJson(response);
+  for (const Source& source : response.sources()) {
     std::cout << Printable(source.id()) << "  " << Show(source.state()) << "  "
               << Printable(What(source)) << "  every " << source.interval().seconds() << " s, last "
               << (source.has_last_success_time() ? ShortTime(source.last_success_time()) : "never");
     if (source.failures() > 0) std::cout << ", " << source.failures() << " failures since";
     std::cout << '\n';
   }
-  if (response->sources().empty()) std::cout << "no sources\n";
-  if (!response->next_page_token().empty()) {
-    std::cout << "next page: --page-token " << response->next_page_token() << '\n';
-  }
+  if (response.sources().empty()) std::cout << "no sources\n";
+  PrintNextPage(response.next_page_token());
   return kOk;
 }
 
-int RunRuns(const SourceOptions& options) {
+StatusOr<int> RunRuns(const SourceOptions& options, const Interrupt&) {
   ListRunsRequest request;
   request.set_source_id(options.id);
   request.set_page_size(options.count);
   request.set_page_token(options.token);
-  const auto response = Call(options, &Stub::ListRuns, request);
-  if (!response.ok()) return Fail(response.status());
-  if (options.json) return PrintJson(*response);
-  for (const Run& run : response->runs()) PrintRun(run);
-  if (response->runs().empty()) std::cout << "no runs\n";
-  if (!response->next_page_token().empty()) {
-    std::cout << "next page: --page-token " << response->next_page_token() << '\n';
-  }
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<CollectorService>(options.remote, &Stub::ListRuns, request));
+  if (options.json) return PrintJson(response);
+  for (const Run& run : response.runs()) PrintRun(run);
+  if (response.runs().empty()) std::cout << "no runs\n";
+  PrintNextPage(response.next_page_token());
   return kOk;
 }
 
-int RunQuota(const SourceOptions& options) {
+StatusOr<int> RunQuota(const SourceOptions& options, const Interrupt&) {
   GetQuotaRequest request;
   request.set_credential(options.id);
-  const auto response = Call(options, &Stub::GetQuota, request);
-  if (!response.ok()) return Fail(response.status());
-  if (options.json) return PrintJson(*response);
-  for (const Quota& quota : response->quotas()) {
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<CollectorService>(options.remote, &Stub::GetQuota, request));
+  if (options.json) return PrintJson(response);
+  for (const Quota& quota : response.quotas()) {
     std::cout << quota.credential() << "  " << quota.vendor() << "  " << quota.day_used() << " of "
               << quota.day_limit() << " calls, until " << ShortTime(quota.reset_time());
     if (quota.quarter_limit() > 0) {
@@ -129,173 +103,148 @@ int RunQuota(const SourceOptions& options) {
     }
     std::cout << '\n';
   }
-  if (response->quotas().empty()) std::cout << "no credentials are configured\n";
+  if (response.quotas().empty()) std::cout << "no credentials are configured\n";
   return kOk;
 }
 
-int RunImportOpml(const SourceOptions& options) {
+StatusOr<int> RunImportOpml(const SourceOptions& options, const Interrupt&) {
   std::ifstream in(options.file, std::ios::binary);
-  if (!in) return Fail(InvalidField("FILE", "cannot be read: " + options.file));
+  if (!in) return InvalidField("FILE", "cannot be read: " + options.file);
   ImportOpmlRequest request;
   request.set_namespace_(options.ns);
   request.set_folders_as_categories(options.folders);
   request.set_opml(
       std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
-  const auto response = Call(options, &Stub::ImportOpml, request);
-  if (!response.ok()) return Fail(response.status());
-  if (options.json) return PrintJson(*response);
-  std::cout << response->created_count() << " sources created, " << response->known_count()
-            << " known, " << response->refused_count() << " refused\n";
-  for (const auto& one : response->refused()) {
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<CollectorService>(options.remote, &Stub::ImportOpml, request));
+  if (options.json) return PrintJson(response);
+  std::cout << response.created_count() << " sources created, " << response.known_count()
+            << " known, " << response.refused_count() << " refused\n";
+  for (const auto& one : response.refused()) {
     std::cerr << "refused: " << Printable(one.url()) << "  " << Printable(one.title()) << ": "
               << one.reason() << '\n';
   }
-  return response->refused_count() > 0 ? kPartlyRefused : kOk;
+  return response.refused_count() > 0 ? kPartlyRefused : kOk;
 }
 
 template <class Request, class Response>
-int SetState(const SourceOptions& options,
-             grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*)) {
+StatusOr<int> SetState(const SourceOptions& options, Collector::Unary<Request, Response> method) {
   Request request;
   request.set_id(options.id);
-  const auto response = Call(options, method, request);
-  if (!response.ok()) return Fail(response.status());
-  if (options.json) return PrintJson(*response);
-  std::cout << Printable(response->source().id()) << "  " << Show(response->source().state())
-            << '\n';
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<CollectorService>(options.remote, method, request));
+  if (options.json) return PrintJson(response);
+  std::cout << Printable(response.source().id()) << "  " << Show(response.source().state()) << '\n';
   return kOk;
 }
 
 // Prints runs as they end: `count` of them, or until the one of this id was there.
-int Follow(const SourceOptions& options, const Remote& remote, const std::string& token,
-           const std::string& until, const Interrupt& interrupt) {
-  const auto stub = CollectorService::NewStub(remote.channel());
+StatusOr<int> Follow(const SourceOptions& options, const Collector& server,
+                     const std::string& token, const std::string& until,
+                     const Interrupt& interrupt) {
   WatchRunsRequest request;
   request.set_source_id(options.id);
   request.set_resume_token(token);
-  grpc::ClientContext context;
-  remote.PrepareStream(context);
-  const auto reader = stub->WatchRuns(&context, request);
-  WatchRunsResponse response;
   int left = options.count > 0 ? options.count : -1;
-  bool done = false;
-  RunOutcome outcome = RUN_OUTCOME_OK;
-  {
-    const Canceller canceller(interrupt, context);
-    while (!done && left != 0 && reader->Read(&response)) {
-      if (!response.has_run()) continue;
-      if (!until.empty() && response.run().id() != until) continue;
-      if (options.json) {
-        if (PrintJson(response) != kOk) return kFailed;
-      } else {
-        PrintRun(response.run());
-        std::cout.flush();
-      }
-      done = response.run().id() == until;
-      outcome = response.run().outcome();
-      if (until.empty()) --left;
+  std::string resume_token;
+  std::optional<RunOutcome> outcome;  // of the run that is waited for
+  int printed = kOk;
+  const auto print = [&](const WatchRunsResponse& response) {
+    resume_token = response.resume_token();
+    const Run& run = response.run();
+    if (!response.has_run() || (!until.empty() && run.id() != until)) return true;
+    if (options.json) {
+      printed = PrintJson(response);
+    } else {
+      PrintRun(run);
+      std::cout.flush();
     }
-  }
-  context.TryCancel();
-  const Status ended = ToStatus(reader->Finish());
+    if (run.id() == until) outcome = run.outcome();
+    if (until.empty()) --left;
+    return printed == kOk && !outcome && left != 0;
+  };
+  const Status ended = server.Follow(&Stub::WatchRuns, request, interrupt, print);
+  if (printed != kOk) return printed;
   if (interrupt.requested()) return kInterrupted;
-  if (!options.json && until.empty() && !response.resume_token().empty()) {
-    std::cout << "go on: --page-token " << response.resume_token() << '\n';
+  if (!options.json && until.empty() && !resume_token.empty()) {
+    std::cout << "go on: --page-token " << resume_token << '\n';
   }
-  if (done) return outcome == RUN_OUTCOME_OK || outcome == RUN_OUTCOME_PARTIAL ? kOk : kFailed;
-  return left == 0 || ended.ok() ? kOk : Fail(ended);
+  WINNOW_RETURN_IF_ERROR(ended);
+  const bool is_good = !outcome || *outcome == RUN_OUTCOME_OK || *outcome == RUN_OUTCOME_PARTIAL;
+  return is_good ? kOk : kFailed;
 }
 
-int RunWatch(const SourceOptions& options, const Interrupt& interrupt) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  return Follow(options, *remote, options.token, "", interrupt);
+StatusOr<int> RunWatch(const SourceOptions& options, const Interrupt& interrupt) {
+  WINNOW_ASSIGN_OR_RETURN(const Collector server, Collector::Connect(options.remote));
+  return Follow(options, server, options.token, "", interrupt);
 }
 
 // The first answer of a watch says where it begins, so that no run ends before it is watched.
-StatusOr<std::string> TokenOfNow(const Remote& remote, const std::string& source) {
-  const auto stub = CollectorService::NewStub(remote.channel());
+StatusOr<std::string> TokenOfNow(const Collector& server, const std::string& source,
+                                 const Interrupt& interrupt) {
   WatchRunsRequest request;
   request.set_source_id(source);
-  grpc::ClientContext context;
-  remote.PrepareCall(context);
-  const auto reader = stub->WatchRuns(&context, request);
-  WatchRunsResponse response;
-  const bool read = reader->Read(&response);
-  context.TryCancel();
-  const Status ended = ToStatus(reader->Finish());
-  if (!read) return ended;
-  return response.resume_token();
+  std::string token;
+  WINNOW_RETURN_IF_ERROR(
+      server.Follow(&Stub::WatchRuns, request, interrupt, [&](const WatchRunsResponse& first) {
+        token = first.resume_token();
+        return false;
+      }));
+  return token;
 }
 
-int RunNow(const SourceOptions& options, const Interrupt& interrupt) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const StatusOr<std::string> token = TokenOfNow(*remote, options.id);
-  if (!token.ok()) return Fail(token.status());
+StatusOr<int> RunNow(const SourceOptions& options, const Interrupt& interrupt) {
+  WINNOW_ASSIGN_OR_RETURN(const Collector server, Collector::Connect(options.remote));
+  WINNOW_ASSIGN_OR_RETURN(const std::string token, TokenOfNow(server, options.id, interrupt));
   RunSourceRequest request;
   request.set_id(options.id);
-  const auto response = Call(options, &Stub::RunSource, request);
-  if (!response.ok()) return Fail(response.status());
-  if (options.wait) return Follow(options, *remote, *token, response->run_id(), interrupt);
-  if (options.json) return PrintJson(*response);
-  std::cout << "run " << response->run_id() << '\n';
+  WINNOW_ASSIGN_OR_RETURN(const auto response, server.Call(&Stub::RunSource, request));
+  if (options.wait) return Follow(options, server, token, response.run_id(), interrupt);
+  if (options.json) return PrintJson(response);
+  std::cout << "run " << response.run_id() << '\n';
   return kOk;
 }
 
-using Body = int (*)(const SourceOptions&);
+StatusOr<int> RunPause(const SourceOptions& options, const Interrupt&) {
+  return SetState(options, &Stub::PauseSource);
+}
 
-CLI::App* Add(CLI::App& group, const char* name, const char* help, const char* example,
-              const std::shared_ptr<SourceOptions>& options) {
-  CLI::App* command = group.add_subcommand(name, help);
-  command->footer(std::string("Example:\n  winnow collect ") + example);
-  command->add_flag("--json", options->json, "print the API's JSON");
-  AddRemoteOptions(*command, options->remote);
-  return command;
+StatusOr<int> RunResume(const SourceOptions& options, const Interrupt&) {
+  return SetState(options, &Stub::ResumeSource);
+}
+
+Verb<SourceOptions> Add(CLI::App& group, Command& chosen, const char* name, const char* help,
+                        const char* example, RunVerb<SourceOptions> run) {
+  const auto verb = AddVerb(group, chosen, name, help, run);
+  verb.command.footer(std::string("Example:\n  winnow collect ") + example);
+  return verb;
 }
 
 void AddPaging(CLI::App& command, SourceOptions& options) {
-  command.add_option("--page-token", options.token, "go on from here");
-  command.add_option("--count", options.count, "at most so many")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-}
-
-void Choose(CLI::App* command, const std::shared_ptr<SourceOptions>& options, Command& chosen,
-            Body body) {
-  command->callback([options, body, &chosen] {
-    chosen = [options, body](const Interrupt&) { return body(*options); };
-  });
+  AddPageToken(command, options.token);
+  AddCount(command, options.count, 1000, "at most so many");
 }
 
 void AddReads(CLI::App& group, Command& chosen) {
-  auto sources = std::make_shared<SourceOptions>();
-  CLI::App* list = Add(group, "sources", "sources and how they fare", "sources", sources);
-  list->add_option("--namespace", sources->ns, "only of this namespace");
-  AddPaging(*list, *sources);
-  Choose(list, sources, chosen, RunSources);
+  auto [sources, source] =
+      Add(group, chosen, "sources", "sources and how they fare", "sources", RunSources);
+  sources.add_option("--namespace", source.ns, "only of this namespace");
+  AddPaging(sources, source);
 
-  auto runs = std::make_shared<SourceOptions>();
-  CLI::App* ended =
-      Add(group, "runs", "runs that have ended, the last first", "runs climate", runs);
-  ended->add_option("SOURCE", runs->id, "only of this source");
-  AddPaging(*ended, *runs);
-  Choose(ended, runs, chosen, RunRuns);
+  auto [runs, ended] =
+      Add(group, chosen, "runs", "runs that have ended, the last first", "runs climate", RunRuns);
+  runs.add_option("SOURCE", ended.id, "only of this source");
+  AddPaging(runs, ended);
 
-  auto quota = std::make_shared<SourceOptions>();
-  CLI::App* left = Add(group, "quota", "calls of each credential", "quota naver", quota);
-  left->add_option("CREDENTIAL", quota->id, "only of this one");
-  Choose(left, quota, chosen, RunQuota);
+  auto [quota, left] =
+      Add(group, chosen, "quota", "calls of each credential", "quota naver", RunQuota);
+  quota.add_option("CREDENTIAL", left.id, "only of this one");
 
-  auto watch = std::make_shared<SourceOptions>();
-  watch->count = 0;
-  CLI::App* follow = Add(group, "watch", "runs as they end", "watch --json", watch);
-  follow->add_option("SOURCE", watch->id, "only of this source");
-  follow->add_option("--page-token", watch->token, "go on from here");
-  follow->add_option("--count", watch->count, "end after so many")->check(CLI::Range(1, 1'000'000));
-  follow->callback([watch, &chosen] {
-    chosen = [watch](const Interrupt& interrupt) { return RunWatch(*watch, interrupt); };
-  });
+  auto [watch, watched] = Add(group, chosen, "watch", "runs as they end", "watch --json", RunWatch);
+  watched.count = 0;
+  watch.add_option("SOURCE", watched.id, "only of this source");
+  AddPageToken(watch, watched.token);
+  watch.add_option("--count", watched.count, "end after so many")->check(CLI::Range(1, 1'000'000));
 }
 
 }  // namespace
@@ -303,33 +252,23 @@ void AddReads(CLI::App& group, Command& chosen) {
 void AddCollectSourceCommands(CLI::App& group, Command& chosen) {
   AddReads(group, chosen);
 
-  auto run = std::make_shared<SourceOptions>();
-  CLI::App* now = Add(group, "run", "run a source now", "run climate --wait", run);
-  now->add_option("SOURCE", run->id, "id of the source")->required();
-  now->add_flag("--wait", run->wait, "until it has ended; fails when the run did");
-  now->callback([run, &chosen] {
-    chosen = [run](const Interrupt& interrupt) { return RunNow(*run, interrupt); };
-  });
+  auto [run, now] = Add(group, chosen, "run", "run a source now", "run climate --wait", RunNow);
+  run.add_option("SOURCE", now.id, "id of the source")->required();
+  run.add_flag("--wait", now.wait, "until it has ended; fails when the run did");
 
-  auto pause = std::make_shared<SourceOptions>();
-  CLI::App* stop = Add(group, "pause", "let a source run no more", "pause climate", pause);
-  stop->add_option("SOURCE", pause->id, "id of the source")->required();
-  Choose(stop, pause, chosen,
-         [](const SourceOptions& options) { return SetState(options, &Stub::PauseSource); });
+  auto [pause, paused] =
+      Add(group, chosen, "pause", "let a source run no more", "pause climate", RunPause);
+  pause.add_option("SOURCE", paused.id, "id of the source")->required();
 
-  auto resume = std::make_shared<SourceOptions>();
-  CLI::App* go = Add(group, "resume", "let a source run again", "resume climate", resume);
-  go->add_option("SOURCE", resume->id, "id of the source")->required();
-  Choose(go, resume, chosen,
-         [](const SourceOptions& options) { return SetState(options, &Stub::ResumeSource); });
+  auto [resume, resumed] =
+      Add(group, chosen, "resume", "let a source run again", "resume climate", RunResume);
+  resume.add_option("SOURCE", resumed.id, "id of the source")->required();
 
-  auto opml = std::make_shared<SourceOptions>();
-  CLI::App* import = Add(group, "import-opml", "a source for each feed of an OPML file",
-                         "import-opml feeds.opml --folders", opml);
-  import->add_option("FILE", opml->file, "the file")->required();
-  import->add_option("--namespace", opml->ns, "namespace of their items");
-  import->add_flag("--folders", opml->folders, "folders become categories");
-  Choose(import, opml, chosen, RunImportOpml);
+  auto [import, opml] = Add(group, chosen, "import-opml", "a source for each feed of an OPML file",
+                            "import-opml feeds.opml --folders", RunImportOpml);
+  import.add_option("FILE", opml.file, "the file")->required();
+  import.add_option("--namespace", opml.ns, "namespace of their items");
+  import.add_flag("--folders", opml.folders, "folders become categories");
 }
 
 }  // namespace winnow::app

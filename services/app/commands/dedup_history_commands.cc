@@ -1,18 +1,13 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
-#include <iostream>
-#include <memory>
+#include <poll.h>
 
+#include <iostream>
+
+#include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
-#include "services/app/client/remote.h"
 #include "services/app/client/terminal.h"
-#include "services/app/commands/command.h"
 #include "services/app/commands/dedup_print.h"
-#include "services/app/commands/dedup_tail.h"
-#include "services/app/commands/remote_options.h"
+#include "services/app/commands/verb.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/proto/timestamp.h"
 #include "winnow/dedup/v1/dedup_service.grpc.pb.h"
@@ -21,40 +16,36 @@ namespace winnow::app {
 namespace {
 
 using dedup::v1::DedupService;
+using dedup::v1::WatchDecisionsRequest;
+using dedup::v1::WatchDecisionsResponse;
+using Stub = DedupService::Stub;
 
-struct HistoryOptions {
-  RemoteOptions remote;
+constexpr int kWaitBeforeTryMs = 500;
+constexpr int kMaxTries = 60;  // in a row without a message
+
+struct HistoryOptions : VerbOptions {
   std::string item_namespace;
   int hours = 24;
   int count = 10;
-  bool json = false;
 };
 
-struct PreviewOptions {
-  RemoteOptions remote;
+// Absent: as the policy in force has it.
+struct PreviewOptions : VerbOptions {
   std::string item_namespace;
-  double token_threshold = 0;
-  double candidate_floor = 0;
-  double chain_floor = 0;
-  int window_hours = 0;
-  bool same_channel = false;
+  std::optional<double> token_threshold;
+  std::optional<double> candidate_floor;
+  std::optional<double> chain_floor;
+  std::optional<int> window_hours;
+  std::optional<bool> same_channel;
   int max_documents = 0;
-  bool json = false;
 };
 
-// One call on a new connection.
-template <class Request, class Response>
-Status Call(const RemoteOptions& options,
-            grpc::Status (DedupService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                       Response*),
-            const Request& request, Response& response) {
-  auto remote = Remote::Connect(options);
-  if (!remote.ok()) return remote.status();
-  const auto stub = DedupService::NewStub(remote->channel());
-  grpc::ClientContext context;
-  remote->PrepareCall(context);
-  return ToStatus((stub.get()->*method)(&context, request, &response));
-}
+struct TailOptions : VerbOptions {
+  std::string item_namespace;
+  std::string resume_token;
+  int count = 0;  // decisions after which it ends; 0: never
+  bool only_duplicates = false;
+};
 
 template <class Request>
 void SetRange(const HistoryOptions& options, Request& request) {
@@ -64,13 +55,12 @@ void SetRange(const HistoryOptions& options, Request& request) {
   *request.mutable_until_time() = ToTimestamp(now);
 }
 
-int RunTop(const HistoryOptions& options) {
+StatusOr<int> RunTop(const HistoryOptions& options, const Interrupt&) {
   dedup::v1::ListTopCitedRequest request;
   SetRange(options, request);
   request.set_page_size(options.count);
-  dedup::v1::ListTopCitedResponse response;
-  const Status status = Call(options.remote, &DedupService::Stub::ListTopCited, request, response);
-  if (!status.ok()) return Fail(status);
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<DedupService>(options.remote, &Stub::ListTopCited, request));
   if (options.json) return PrintJson(response);
   if (response.originals().empty()) std::cout << "nothing was repeated\n";
   for (const auto& original : response.originals()) {
@@ -104,12 +94,11 @@ void PrintEmbedder(const dedup::v1::ServerStats& server) {
             << WithCommas(server.embedder_fallback_count()) << " documents without\n";
 }
 
-int RunStats(const HistoryOptions& options) {
+StatusOr<int> RunStats(const HistoryOptions& options, const Interrupt&) {
   dedup::v1::GetStatsRequest request;
   SetRange(options, request);
-  dedup::v1::GetStatsResponse response;
-  const Status status = Call(options.remote, &DedupService::Stub::GetStats, request, response);
-  if (!status.ok()) return Fail(status);
+  WINNOW_ASSIGN_OR_RETURN(const auto response,
+                          CallOnce<DedupService>(options.remote, &Stub::GetStats, request));
   if (options.json) return PrintJson(response);
   std::cout << WithCommas(response.document_count()) << " documents, "
             << WithCommas(response.duplicate_count()) << " duplicates\n";
@@ -132,34 +121,31 @@ int RunStats(const HistoryOptions& options) {
   return kOk;
 }
 
-dedup::v1::PreviewPolicyRequest ToRequest(const PreviewOptions& options, const CLI::App& command) {
+dedup::v1::PreviewPolicyRequest ToRequest(const PreviewOptions& options) {
   dedup::v1::PreviewPolicyRequest request;
   request.set_namespace_(options.item_namespace);
   request.set_max_documents(options.max_documents);
   dedup::v1::Policy& policy = *request.mutable_policy();
-  const auto change = [&](const char* option, const char* field) {
-    const bool is_asked = command.count(option) > 0;
-    if (is_asked) request.mutable_update_mask()->add_paths(field);
-    return is_asked;
+  const auto change = [&](const char* field, const auto& value, const auto& set) {
+    if (!value) return;
+    request.mutable_update_mask()->add_paths(field);
+    set(*value);
   };
-  if (change("--token-threshold", "token_threshold")) {
-    policy.set_token_threshold(options.token_threshold);
-  }
-  if (change("--candidate-floor", "candidate_floor")) {
-    policy.set_candidate_floor(options.candidate_floor);
-  }
-  if (change("--chain-floor", "chain_floor")) policy.set_chain_floor(options.chain_floor);
-  if (change("--window-hours", "window")) {
-    *policy.mutable_window() = ToDuration(std::chrono::hours(options.window_hours));
-  }
-  if (change("--same-channel", "same_channel")) policy.set_same_channel(options.same_channel);
+  change("token_threshold", options.token_threshold,
+         [&](double value) { policy.set_token_threshold(value); });
+  change("candidate_floor", options.candidate_floor,
+         [&](double value) { policy.set_candidate_floor(value); });
+  change("chain_floor", options.chain_floor, [&](double value) { policy.set_chain_floor(value); });
+  change("window", options.window_hours,
+         [&](int hours) { *policy.mutable_window() = ToDuration(std::chrono::hours(hours)); });
+  change("same_channel", options.same_channel, [&](bool value) { policy.set_same_channel(value); });
   return request;
 }
 
-int RunPreview(const PreviewOptions& options, const dedup::v1::PreviewPolicyRequest& request) {
-  dedup::v1::PreviewPolicyResponse response;
-  const Status status = Call(options.remote, &DedupService::Stub::PreviewPolicy, request, response);
-  if (!status.ok()) return Fail(status);
+StatusOr<int> RunPreview(const PreviewOptions& options, const Interrupt&) {
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto response,
+      CallOnce<DedupService>(options.remote, &Stub::PreviewPolicy, ToRequest(options)));
   if (options.json) return PrintJson(response);
   std::cout << WithCommas(response.document_count())
             << " documents decided again: " << WithCommas(response.duplicate_count_before())
@@ -182,72 +168,89 @@ int RunPreview(const PreviewOptions& options, const dedup::v1::PreviewPolicyRequ
   return kOk;
 }
 
-template <class Options>
-void AddCommon(CLI::App& command, const std::shared_ptr<Options>& options) {
-  command.add_option("--namespace", options->item_namespace, "namespace (default: \"default\")");
-  command.add_flag("--json", options->json, "print the API's JSON");
-  AddRemoteOptions(command, options->remote);
+// Returns false once no more are to be printed.
+bool PrintDecisions(const TailOptions& options, const WatchDecisionsResponse& response,
+                    int& shown) {
+  if (response.has_gap()) std::cerr << "decisions are missing: " << response.gap().reason() << '\n';
+  for (const auto& decision : response.decisions()) {
+    const bool is_printed = options.json ? PrintJson(decision) == kOk : PrintDecisionLine(decision);
+    if (!is_printed || ++shown == options.count) return false;
+  }
+  return true;
 }
 
-using RunHistory = int (*)(const HistoryOptions&);
+// Prints decisions as they are made, until interrupted; resumes after the server was away.
+StatusOr<int> RunTail(const TailOptions& options, const Interrupt& interrupt) {
+  WINNOW_ASSIGN_OR_RETURN(const auto server, Client<DedupService>::Connect(options.remote));
+  WatchDecisionsRequest request;
+  request.set_namespace_(options.item_namespace);
+  request.set_resume_token(options.resume_token);
+  if (options.only_duplicates) request.set_verdict(dedup::v1::VERDICT_DUPLICATE);
+  int shown = 0;
+  int tries = 0;
+  bool is_finished = false;
+  const auto print = [&](const WatchDecisionsResponse& response) {
+    tries = 0;
+    request.set_resume_token(response.resume_token());
+    is_finished = !PrintDecisions(options, response, shown);
+    return !is_finished;
+  };
+  while (true) {
+    const WatchDecisionsRequest from = request;
+    const Status status = server.Follow(&Stub::WatchDecisions, from, interrupt, print);
+    if (is_finished) return kOk;
+    if (interrupt.requested()) {
+      std::cerr << "go on with --resume-token " << request.resume_token() << '\n';
+      return kInterrupted;
+    }
+    if (!IsTransient(status) || ++tries > kMaxTries) return Fail(status);
+    pollfd signal{interrupt.fd(), POLLIN, 0};
+    ::poll(&signal, 1, kWaitBeforeTryMs);
+  }
+}
 
-CLI::App* AddHistory(CLI::App& group, const char* name, const char* help, RunHistory run,
-                     Command& chosen) {
-  auto options = std::make_shared<HistoryOptions>();
-  CLI::App* command = group.add_subcommand(name, help);
-  command->add_option("--hours", options->hours, "how far back")
+CLI::App& AddHistory(CLI::App& group, Command& chosen, const char* name, const char* help,
+                     RunVerb<HistoryOptions> run) {
+  auto [command, options] = AddVerb(group, chosen, name, help, run);
+  command.add_option("--hours", options.hours, "how far back")
       ->capture_default_str()
       ->check(CLI::Range(1, 24 * 31));
-  command->add_option("--count", options->count, "lines, at most")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100));
-  AddCommon(*command, options);
-  command->callback([options, run, &chosen] {
-    chosen = [options, run](const Interrupt&) { return run(*options); };
-  });
+  AddCount(command, options.count, 100, "lines, at most");
+  AddNamespace(command, options.item_namespace);
   return command;
 }
 
 void AddTail(CLI::App& group, Command& chosen) {
-  auto options = std::make_shared<TailOptions>();
-  CLI::App* command = group.add_subcommand("tail", "decisions as they are made, until Ctrl-C");
-  command->footer("Examples:\n  winnow dedup tail --duplicates\n  winnow dedup tail --json | jq .");
-  command->add_flag("--duplicates", options->only_duplicates, "duplicates alone");
-  command->add_option("--count", options->count, "stop after so many decisions (0: never)")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--resume-token", options->resume_token, "go on from here");
-  AddCommon(*command, options);
-  command->callback([options, &chosen] {
-    chosen = [options](const Interrupt& interrupt) { return RunTail(*options, interrupt); };
-  });
+  auto [tail, options] =
+      AddVerb(group, chosen, "tail", "decisions as they are made, until Ctrl-C", RunTail);
+  tail.footer("Examples:\n  winnow dedup tail --duplicates\n  winnow dedup tail --json | jq .");
+  tail.add_flag("--duplicates", options.only_duplicates, "duplicates alone");
+  AddEndAfter(tail, options.count, "stop after so many decisions (0: never)");
+  tail.add_option("--resume-token", options.resume_token, "go on from here");
+  AddNamespace(tail, options.item_namespace);
 }
 
 void AddPreview(CLI::App& group, Command& chosen) {
-  auto options = std::make_shared<PreviewOptions>();
-  CLI::App* command = group.add_subcommand("preview", "what other rules would change");
-  command->footer("Example:\n  winnow dedup preview --token-threshold 0.7");
-  command->add_option("--token-threshold", options->token_threshold, "title similarity");
-  command->add_option("--candidate-floor", options->candidate_floor, "of candidates");
-  command->add_option("--chain-floor", options->chain_floor, "to a duplicate's own original");
-  command->add_option("--window-hours", options->window_hours, "hours of the window");
-  command->add_option("--same-channel", options->same_channel, "compare within a channel too");
-  command->add_option("--documents", options->max_documents, "the newest ones, at most");
-  AddCommon(*command, options);
-  command->callback([options, command, &chosen] {
-    const auto request = ToRequest(*options, *command);
-    chosen = [options, request](const Interrupt&) { return RunPreview(*options, request); };
-  });
+  auto [preview, options] =
+      AddVerb(group, chosen, "preview", "what other rules would change", RunPreview);
+  preview.footer("Example:\n  winnow dedup preview --token-threshold 0.7");
+  preview.add_option("--token-threshold", options.token_threshold, "title similarity");
+  preview.add_option("--candidate-floor", options.candidate_floor, "of candidates");
+  preview.add_option("--chain-floor", options.chain_floor, "to a duplicate's own original");
+  preview.add_option("--window-hours", options.window_hours, "hours of the window");
+  preview.add_option("--same-channel", options.same_channel, "compare within a channel too");
+  preview.add_option("--documents", options.max_documents, "the newest ones, at most");
+  AddNamespace(preview, options.item_namespace);
 }
 
 }  // namespace
 
 void AddDedupHistoryCommands(CLI::App& group, Command& chosen) {
-  AddHistory(group, "top", "what was repeated most", RunTop, chosen)
-      ->footer("Example:\n  winnow dedup top --hours 6 --count 20");
-  AddHistory(group, "stats", "how much is repeated, by whom, and how often that is wrong", RunStats,
-             chosen)
-      ->footer("Example:\n  winnow dedup stats --hours 1 --json");
+  AddHistory(group, chosen, "top", "what was repeated most", RunTop)
+      .footer("Example:\n  winnow dedup top --hours 6 --count 20");
+  AddHistory(group, chosen, "stats", "how much is repeated, by whom, and how often that is wrong",
+             RunStats)
+      .footer("Example:\n  winnow dedup stats --hours 1 --json");
   AddTail(group, chosen);
   AddPreview(group, chosen);
 }

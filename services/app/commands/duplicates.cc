@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
 #include "services/app/client/terminal.h"
@@ -27,11 +28,7 @@ constexpr int kPageSize = 100;
 class DuplicateLister {
  public:
   DuplicateLister(const DuplicatesOptions& options, const Remote& remote)
-      : options_(options),
-        remote_(remote),
-        collector_(CollectorService::NewStub(remote.channel())),
-        dedup_(DedupService::NewStub(remote.channel())),
-        newsfeed_(NewsFeedService::NewStub(remote.channel())) {}
+      : options_(options), collector_(remote), dedup_(remote), newsfeed_(remote) {}
 
   // Of one original, as the API returns them.
   StatusOr<ListDuplicatesResponse> List(const std::string& id) {
@@ -39,21 +36,15 @@ class DuplicateLister {
     request.set_namespace_(options_.item_namespace);
     request.set_original_id(id);
     request.set_page_size(options_.count);
-    ListDuplicatesResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    WINNOW_RETURN_IF_ERROR(ToStatus(dedup_->ListDuplicates(&context, request, &response)));
-    return response;
+    return dedup_.Call(&DedupService::Stub::ListDuplicates, request);
   }
 
   // Titles of items by id; ids that are not items of the collector have none.
   StatusOr<std::map<std::string, std::string>> Titles(const std::vector<std::string>& ids) {
     collector::v1::BatchGetItemsRequest request;
     for (const std::string& id : ids) request.add_ids(id);
-    collector::v1::BatchGetItemsResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    WINNOW_RETURN_IF_ERROR(ToStatus(collector_->BatchGetItems(&context, request, &response)));
+    WINNOW_ASSIGN_OR_RETURN(const auto response,
+                            collector_.Call(&CollectorService::Stub::BatchGetItems, request));
     std::map<std::string, std::string> titles;
     for (const auto& result : response.results()) {
       if (result.has_item()) titles[result.item().id()] = result.item().title();
@@ -68,10 +59,8 @@ class DuplicateLister {
     request.set_namespace_(options_.item_namespace);
     request.set_page_size(kPageSize);
     for (int scanned = 0; scanned < kMaxScanned; scanned += kPageSize) {
-      newsfeed::v1::ListArticlesResponse page;
-      grpc::ClientContext context;
-      remote_.PrepareCall(context);
-      WINNOW_RETURN_IF_ERROR(ToStatus(newsfeed_->ListArticles(&context, request, &page)));
+      WINNOW_ASSIGN_OR_RETURN(auto page,
+                              newsfeed_.Call(&NewsFeedService::Stub::ListArticles, request));
       for (auto& article : *page.mutable_articles()) {
         if (article.citation_count() > 0) found.push_back(std::move(article));
         if (static_cast<int>(found.size()) == options_.count) return found;
@@ -84,10 +73,9 @@ class DuplicateLister {
 
  private:
   const DuplicatesOptions& options_;
-  const Remote& remote_;
-  const std::unique_ptr<CollectorService::Stub> collector_;
-  const std::unique_ptr<DedupService::Stub> dedup_;
-  const std::unique_ptr<NewsFeedService::Stub> newsfeed_;
+  const Client<CollectorService> collector_;
+  const Client<DedupService> dedup_;
+  const Client<NewsFeedService> newsfeed_;
 };
 
 Status PrintDuplicatesOf(DuplicateLister& lister, const std::string& id) {
@@ -127,21 +115,18 @@ Status PrintNewest(DuplicateLister& lister, bool json) {
 
 }  // namespace
 
-int RunDuplicates(const DuplicatesOptions& options) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  DuplicateLister lister(options, *remote);
-  Status status;
+StatusOr<int> RunDuplicates(const DuplicatesOptions& options, const Interrupt&) {
+  WINNOW_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(options.remote));
+  DuplicateLister lister(options, remote);
   if (options.id.empty()) {
-    status = PrintNewest(lister, options.json);
+    WINNOW_RETURN_IF_ERROR(PrintNewest(lister, options.json));
   } else if (options.json) {
-    const auto listed = lister.List(options.id);
-    if (listed.ok()) return PrintJson(*listed);
-    status = listed.status();
+    WINNOW_ASSIGN_OR_RETURN(const auto listed, lister.List(options.id));
+    return PrintJson(listed);
   } else {
-    status = PrintDuplicatesOf(lister, options.id);
+    WINNOW_RETURN_IF_ERROR(PrintDuplicatesOf(lister, options.id));
   }
-  return status.ok() ? kOk : Fail(status);
+  return kOk;
 }
 
 }  // namespace winnow::app

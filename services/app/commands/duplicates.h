@@ -2,19 +2,17 @@
 
 #include <string>
 
-#include "services/app/client/remote.h"
+#include "services/app/commands/verb.h"
 
 namespace winnow::app {
 
-struct DuplicatesOptions {
-  RemoteOptions remote;
+struct DuplicatesOptions : VerbOptions {
   std::string item_namespace;
   std::string id;  // empty: of the newest articles that were repeated
   int count = 10;
-  bool json = false;
 };
 
-// `winnow dedup duplicates`; an ExitCode.
-int RunDuplicates(const DuplicatesOptions& options);
+// `winnow dedup duplicates`: its ExitCode.
+StatusOr<int> RunDuplicates(const DuplicatesOptions& options, const Interrupt& interrupt);
 
 }  // namespace winnow::app

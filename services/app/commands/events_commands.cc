@@ -1,17 +1,11 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <iostream>
-#include <memory>
 #include <vector>
 
+#include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
-#include "services/app/client/remote.h"
 #include "services/app/client/terminal.h"
-#include "services/app/commands/command.h"
-#include "services/app/commands/remote_options.h"
+#include "services/app/commands/verb.h"
 #include "winnow/events/v1/dead_letter_service.grpc.pb.h"
 
 namespace winnow::app {
@@ -19,9 +13,9 @@ namespace {
 
 using events::v1::DeadLetter;
 using events::v1::DeadLetterService;
+using Stub = DeadLetterService::Stub;
 
-struct EventsOptions {
-  RemoteOptions remote;
+struct EventsOptions : VerbOptions {
   std::vector<std::string> ids;
   std::string queue;
   std::string event;
@@ -29,7 +23,6 @@ struct EventsOptions {
   int count = 50;
   bool all = false;
   bool dry_run = false;
-  bool json = false;
 };
 
 // "ItemCollected" is short for "winnow.events.v1.ItemCollected".
@@ -49,26 +42,18 @@ void PrintDeadLetter(const DeadLetter& letter) {
             << "  " << Printable(letter.reason()) << '\n';
 }
 
-int RunList(const EventsOptions& options) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  const auto stub = DeadLetterService::NewStub(remote->channel());
+StatusOr<int> RunList(const EventsOptions& options, const Interrupt&) {
   events::v1::ListDeadLettersRequest request;
   request.set_queue(options.queue);
   request.set_event(FullEvent(options.event));
   request.set_page_size(options.count);
   request.set_page_token(options.page_token);
-  events::v1::ListDeadLettersResponse response;
-  grpc::ClientContext context;
-  remote->PrepareCall(context);
-  const Status status = ToStatus(stub->ListDeadLetters(&context, request, &response));
-  if (!status.ok()) return Fail(status);
-  if (options.json) return PrintJson(response);
-  for (const DeadLetter& letter : response.dead_letters()) PrintDeadLetter(letter);
-  if (response.dead_letters().empty()) std::cout << "no dead letters\n";
-  if (!response.next_page_token().empty()) {
-    std::cout << "next page: --page-token " << response.next_page_token() << '\n';
-  }
+  WINNOW_ASSIGN_OR_RETURN(const auto page, CallOnce<DeadLetterService>(
+                                               options.remote, &Stub::ListDeadLetters, request));
+  if (options.json) return PrintJson(page);
+  for (const DeadLetter& letter : page.dead_letters()) PrintDeadLetter(letter);
+  if (page.dead_letters().empty()) std::cout << "no dead letters\n";
+  PrintNextPage(page.next_page_token());
   return kOk;
 }
 
@@ -90,81 +75,59 @@ int Report(const EventsOptions& options, const Response& response, const char* d
   return verdict;
 }
 
-template <class Request>
-void Fill(const EventsOptions& options, Request& request) {
+template <class Request, class Response>
+StatusOr<int> Settle(const EventsOptions& options,
+                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                     const char* done) {
+  Request request;
   auto& selection = *request.mutable_selection();
   for (const std::string& id : options.ids) selection.add_ids(id);
   selection.set_queue(options.queue);
   selection.set_event(FullEvent(options.event));
   selection.set_all(options.all);
   request.set_dry_run(options.dry_run);
+  WINNOW_ASSIGN_OR_RETURN(const Response response,
+                          CallOnce<DeadLetterService>(options.remote, method, request));
+  return Report(options, response, done);
 }
 
-int RunReplay(const EventsOptions& options) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  events::v1::ReplayDeadLettersRequest request;
-  Fill(options, request);
-  events::v1::ReplayDeadLettersResponse response;
-  grpc::ClientContext context;
-  remote->PrepareCall(context);
-  const auto stub = DeadLetterService::NewStub(remote->channel());
-  const Status status = ToStatus(stub->ReplayDeadLetters(&context, request, &response));
-  return status.ok() ? Report(options, response, "replayed") : Fail(status);
+StatusOr<int> RunReplay(const EventsOptions& options, const Interrupt&) {
+  return Settle(options, &Stub::ReplayDeadLetters, "replayed");
 }
 
-int RunPurge(const EventsOptions& options) {
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  events::v1::PurgeDeadLettersRequest request;
-  Fill(options, request);
-  events::v1::PurgeDeadLettersResponse response;
-  grpc::ClientContext context;
-  remote->PrepareCall(context);
-  const auto stub = DeadLetterService::NewStub(remote->channel());
-  const Status status = ToStatus(stub->PurgeDeadLetters(&context, request, &response));
-  return status.ok() ? Report(options, response, "purged") : Fail(status);
+StatusOr<int> RunPurge(const EventsOptions& options, const Interrupt&) {
+  return Settle(options, &Stub::PurgeDeadLetters, "purged");
 }
 
-void AddCommon(CLI::App& command, const std::shared_ptr<EventsOptions>& options) {
-  command.add_option("--queue", options->queue,
-                     "only those of this queue, e.g. winnow.dedup.ItemCollected.v1");
-  command.add_option("--event", options->event, "only those of this event, e.g. ItemCollected");
-  command.add_flag("--json", options->json, "print the API's JSON");
-  AddRemoteOptions(command, options->remote);
+Verb<EventsOptions> Add(CLI::App& group, Command& chosen, const char* name, const char* help,
+                        RunVerb<EventsOptions> run) {
+  const auto verb = AddVerb(group, chosen, name, help, run);
+  verb.command.add_option("--queue", verb.options.queue,
+                          "only those of this queue, e.g. winnow.dedup.ItemCollected.v1");
+  verb.command.add_option("--event", verb.options.event,
+                          "only those of this event, e.g. ItemCollected");
+  return verb;
 }
 
 void AddList(CLI::App& group, Command& chosen) {
-  auto options = std::make_shared<EventsOptions>();
-  CLI::App* command = group.add_subcommand("list", "events that a consumer could not take");
-  command->footer(
+  auto [list, options] =
+      Add(group, chosen, "list", "events that a consumer could not take", RunList);
+  list.footer(
       "Shows the ID, event, times, attempts, queue and reason of each; never what it "
       "carries.\n\n"
       "Example:\n  winnow events list --event ItemCollected --count 5");
-  command->add_option("--page-token", options->page_token, "go on from here");
-  command->add_option("--count", options->count, "dead letters")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  AddCommon(*command, options);
-  command->callback(
-      [options, &chosen] { chosen = [options](const Interrupt&) { return RunList(*options); }; });
+  AddPageToken(list, options.page_token);
+  AddCount(list, options.count, 1000, "dead letters");
 }
 
-using Run = int (*)(const EventsOptions&);
-
-void AddSettle(CLI::App& group, Command& chosen, const char* name, const char* what,
-               const std::string& examples, Run run) {
-  auto options = std::make_shared<EventsOptions>();
-  CLI::App* command = group.add_subcommand(name, what);
-  command->footer("At most 10,000 at once.\n\nExamples:\n" + examples +
-                  "\nExit codes: as everywhere; 1 also when an ID is none of a dead letter.");
-  command->add_option("ID", options->ids, "IDs that `winnow events list` printed");
-  command->add_flag("--all", options->all, "all of them");
-  command->add_flag("--dry-run", options->dry_run, "only print how many there are");
-  AddCommon(*command, options);
-  command->callback([options, run, &chosen] {
-    chosen = [options, run](const Interrupt&) { return run(*options); };
-  });
+void AddSettle(CLI::App& group, Command& chosen, const char* name, const char* help,
+               const std::string& examples, RunVerb<EventsOptions> run) {
+  auto [command, options] = Add(group, chosen, name, help, run);
+  command.footer("At most 10,000 at once.\n\nExamples:\n" + examples +
+                 "\nExit codes: as everywhere; 1 also when an ID is none of a dead letter.");
+  command.add_option("ID", options.ids, "IDs that `winnow events list` printed");
+  command.add_flag("--all", options.all, "all of them");
+  command.add_flag("--dry-run", options.dry_run, "only print how many there are");
 }
 
 }  // namespace

@@ -1,16 +1,11 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <memory>
 
+#include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
-#include "services/app/client/remote.h"
 #include "services/app/commands/feed_operator.h"
-#include "services/app/commands/remote_options.h"
+#include "services/app/commands/verb.h"
 #include "services/app/import/redis/redis_news.h"
 #include "services/app/import/redis/redis_source.h"
 #include "services/platform/base/hash.h"
@@ -22,6 +17,7 @@ namespace {
 
 using newsfeed::v1::Article;
 using newsfeed::v1::NewsFeedService;
+using Stub = NewsFeedService::Stub;
 
 constexpr size_t kBatch = 200;
 
@@ -51,10 +47,7 @@ void AddTo(Hash128Value& sum, const Article& article) {
 class RedisImport {
  public:
   RedisImport(const Options& options, redis::Client& redis, const Remote& remote)
-      : options_(options),
-        redis_(redis),
-        remote_(remote),
-        stub_(NewsFeedService::NewStub(remote.channel())) {}
+      : options_(options), redis_(redis), server_(remote) {}
 
   Status Run(const Interrupt& interrupt) {
     std::vector<std::string> categories = options_.categories;
@@ -103,10 +96,7 @@ class RedisImport {
     request.mutable_category()->set_namespace_(options_.item_namespace);
     request.mutable_category()->set_id(category);
     request.mutable_category()->set_display_name(category);
-    newsfeed::v1::CreateCategoryResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    const Status created = ToStatus(stub_->CreateCategory(&context, request, &response));
+    const Status created = server_.Call(&Stub::CreateCategory, request).status();
     return created.code() == StatusCode::kAlreadyExists ? OkStatus() : created;
   }
 
@@ -127,10 +117,7 @@ class RedisImport {
       *request.add_articles() = *std::move(article);
     }
     if (request.articles().empty()) return OkStatus();
-    newsfeed::v1::BatchUpsertArticlesResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    WINNOW_RETURN_IF_ERROR(ToStatus(stub_->BatchUpsertArticles(&context, request, &response)));
+    WINNOW_ASSIGN_OR_RETURN(const auto response, server_.Call(&Stub::BatchUpsertArticles, request));
     std::vector<const Article*> stored;  // those that are in the store under their own id
     for (int i = 0; i < response.results_size(); ++i) {
       if (Count(request.articles(i), response.results(i))) stored.push_back(&request.articles(i));
@@ -166,10 +153,7 @@ class RedisImport {
     newsfeed::v1::BatchGetArticlesRequest request;
     request.set_namespace_(options_.item_namespace);
     for (const Article* article : sent) request.add_ids(article->id());
-    newsfeed::v1::BatchGetArticlesResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    WINNOW_RETURN_IF_ERROR(ToStatus(stub_->BatchGetArticles(&context, request, &response)));
+    WINNOW_ASSIGN_OR_RETURN(const auto response, server_.Call(&Stub::BatchGetArticles, request));
     for (int i = 0; i < response.results_size(); ++i) {
       const Article& mine = *sent[static_cast<size_t>(i)];
       AddTo(tally_.in_redis, mine);
@@ -186,8 +170,7 @@ class RedisImport {
 
   const Options& options_;
   redis::Client& redis_;
-  const Remote& remote_;
-  std::unique_ptr<NewsFeedService::Stub> stub_;
+  const Client<NewsFeedService> server_;
   Tally tally_;
 };
 
@@ -204,16 +187,14 @@ void Print(const Tally& tally) {
   std::cout << sums << (tally.differing == 0 ? ": equal\n" : ": NOT equal\n");
 }
 
-int RunImport(const Options& options, const Interrupt& interrupt) {
+StatusOr<int> RunImport(const Options& options, const Interrupt& interrupt) {
   Metrics metrics;
-  auto redis = OpenRedis(options.redis, metrics);
-  if (!redis.ok()) return Fail(redis.status());
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  RedisImport import(options, **redis, *remote);
+  WINNOW_ASSIGN_OR_RETURN(const auto redis, OpenRedis(options.redis, metrics));
+  WINNOW_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(options.remote));
+  RedisImport import(options, *redis, remote);
   const Status done = import.Run(interrupt);
   Print(import.tally());
-  if (!done.ok()) return Fail(done);
+  WINNOW_RETURN_IF_ERROR(done);
   if (interrupt.requested()) return kInterrupted;
   const Tally& tally = import.tally();
   if (tally.differing > 0) return kFailed;
@@ -223,26 +204,21 @@ int RunImport(const Options& options, const Interrupt& interrupt) {
 }  // namespace
 
 void AddFeedImportRedis(CLI::App& feed, Command& chosen) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      feed.add_subcommand("import-redis", "articles of a Redis in the published layout");
-  command->footer(
+  auto [command, options] = AddRemoteVerb(feed, chosen, "import-redis",
+                                          "articles of a Redis in the published layout", RunImport);
+  command.footer(
       "Reads news:feed:{category} and news:article:{id}, stores each article, reads it back and\n"
       "compares checksums. May be run again: what is there already stays as it is. Articles that\n"
       "Winnow itself wrote to that Redis are skipped: the store has more of them.\n"
       "Example:\n  winnow feed import-redis --redis redis://127.0.0.1:6379 --create-categories");
-  AddRedisOptions(*command, options->redis);
-  command->add_option("--namespace", options->item_namespace, "namespace (default: \"default\")");
-  command->add_option("--category", options->categories,
-                      "only this category; may be repeated (default: all that have a feed)");
-  command->add_option("--state", options->state_file,
-                      "file that stores the progress, from which an interrupted run resumes");
-  command->add_flag("--create-categories", options->create_categories,
-                    "create the categories that have a feed");
-  AddRemoteOptions(*command, options->remote);
-  command->callback([options, &chosen] {
-    chosen = [options](const Interrupt& interrupt) { return RunImport(*options, interrupt); };
-  });
+  AddRedisOptions(command, options.redis);
+  AddNamespace(command, options.item_namespace);
+  command.add_option("--category", options.categories,
+                     "only this category; may be repeated (default: all that have a feed)");
+  command.add_option("--state", options.state_file,
+                     "file that stores the progress, from which an interrupted run resumes");
+  command.add_flag("--create-categories", options.create_categories,
+                   "create the categories that have a feed");
 }
 
 }  // namespace winnow::app

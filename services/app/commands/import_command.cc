@@ -1,19 +1,12 @@
 #include <sys/stat.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 
 #include "services/app/client/exit_code.h"
-#include "services/app/client/remote.h"
 #include "services/app/client/terminal.h"
-#include "services/app/commands/command.h"
-#include "services/app/commands/remote_options.h"
+#include "services/app/commands/verb.h"
 #include "services/app/import/import_run.h"
 #include "services/app/import/report.h"
 #include "services/platform/base/clock.h"
@@ -22,14 +15,12 @@
 namespace winnow::app {
 namespace {
 
-struct ImportOptions {
-  RemoteOptions remote;
+struct ImportOptions : VerbOptions {
   std::string file;
   std::string item_namespace = "default";
   std::string checkpoint;
   bool restart = false;
   bool create_categories = false;
-  bool json = false;
   double decision_timeout_seconds = 60;
 };
 
@@ -111,21 +102,19 @@ int Conclude(const ImportOptions& options, const ImportRun& run, const Status& s
   return tally.refused() > 0 ? kPartlyRefused : kOk;
 }
 
-int RunImport(const ImportOptions& options, const Interrupt& interrupt) {
+StatusOr<int> RunImport(const ImportOptions& options, const Interrupt& interrupt) {
   if (!IsSlug(options.item_namespace)) {
     std::cerr << "winnow: --namespace '" << options.item_namespace
               << "' must be 1 to 64 of a-z, 0-9 and '-'\n";
     return kUsage;
   }
-  if (const Status mine = CheckMayReplace(options.checkpoint); !mine.ok()) return Fail(mine);
+  WINNOW_RETURN_IF_ERROR(CheckMayReplace(options.checkpoint));
   auto source = ByteSource::Open(options.file, interrupt);
   if (!source.ok()) {
     Fail(source.status());
     return kUsage;
   }
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-
+  WINNOW_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(options.remote));
   const auto begun = std::chrono::steady_clock::now();
   const ImportIdentity identity = MakeIdentity(options);
   const std::string checkpoint_path = CheckpointPath(options, identity);
@@ -136,7 +125,7 @@ int RunImport(const ImportOptions& options, const Interrupt& interrupt) {
   settings.create_categories = options.create_categories;
   settings.decision_limit =
       std::chrono::milliseconds(std::llround(options.decision_timeout_seconds * 1000));
-  ImportRun run(settings, *remote, interrupt, **source, Begin(options, identity, checkpoint_path));
+  ImportRun run(settings, remote, interrupt, **source, Begin(options, identity, checkpoint_path));
   const Status status = run.Run();
   return Conclude(options, run, status, checkpoint_path, std::chrono::steady_clock::now() - begun);
 }
@@ -144,29 +133,24 @@ int RunImport(const ImportOptions& options, const Interrupt& interrupt) {
 }  // namespace
 
 void AddImportCommand(CLI::App& app, Command& chosen) {
-  auto options = std::make_shared<ImportOptions>();
-  CLI::App* command = app.add_subcommand("import", "put the lines of a file into a running server");
-  command->footer(kFooter);
-  command->add_option("FILE", options->file, ".jsonl or .jsonl.gz, or - for standard input")
+  auto [command, options] =
+      AddVerb(app, chosen, "import", "put the lines of a file into a running server", RunImport);
+  command.footer(kFooter);
+  command.add_option("FILE", options.file, ".jsonl or .jsonl.gz, or - for standard input")
       ->required();
-  command->add_option("--namespace", options->item_namespace, "namespace of the items")
+  command.add_option("--namespace", options.item_namespace, "namespace of the items")
       ->capture_default_str();
-  command->add_flag("--create-categories", options->create_categories,
-                    "create the feed categories that items name");
-  command->add_option("--checkpoint", options->checkpoint,
-                      "where to note how far it came (default: in the user's state directory)");
-  command->add_flag("--restart", options->restart,
-                    "begin at the first line and ignore the stored progress");
+  command.add_flag("--create-categories", options.create_categories,
+                   "create the feed categories that items name");
+  command.add_option("--checkpoint", options.checkpoint,
+                     "where to note how far it came (default: in the user's state directory)");
+  command.add_flag("--restart", options.restart,
+                   "begin at the first line and ignore the stored progress");
   command
-      ->add_option("--decision-timeout", options->decision_timeout_seconds,
-                   "seconds without any decision after which to give up")
+      .add_option("--decision-timeout", options.decision_timeout_seconds,
+                  "seconds without any decision after which to give up")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86400.0));
-  command->add_flag("--json", options->json, "print the result as one JSON object");
-  AddRemoteOptions(*command, options->remote);
-  command->callback([options, &chosen] {
-    chosen = [options](const Interrupt& interrupt) { return RunImport(*options, interrupt); };
-  });
 }
 
 }  // namespace winnow::app

@@ -1,16 +1,11 @@
 #include <google/protobuf/struct.pb.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <iostream>
-#include <memory>
 
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
 #include "services/app/client/terminal.h"
 #include "services/app/commands/jobs_options.h"
-#include "services/app/commands/remote_options.h"
 #include "services/app/import/redis/jobs_import.h"
 #include "services/app/import/redis/redis_source.h"
 #include "services/platform/process/metrics.h"
@@ -19,11 +14,9 @@
 namespace winnow::app {
 namespace {
 
-struct Options {
-  RemoteOptions remote;
+struct Options : VerbOptions {
   RedisSource redis;
   JobsImportSettings settings;
-  bool json = false;
 };
 
 constexpr const char* kFooter =
@@ -80,19 +73,17 @@ int PrintTally(const JobsImportTally& tally, bool dry_run) {
   return std::cout ? kOk : kFailed;
 }
 
-int RunImport(const Options& options, const Interrupt& interrupt) {
+StatusOr<int> RunImport(const Options& options, const Interrupt& interrupt) {
   Metrics metrics;
-  auto redis = OpenRedis(options.redis, metrics);
-  if (!redis.ok()) return Fail(redis.status());
-  auto remote = Remote::Connect(options.remote);
-  if (!remote.ok()) return Fail(remote.status());
-  JobsImport import(options.settings, **redis, *remote, interrupt, std::cerr);
+  WINNOW_ASSIGN_OR_RETURN(const auto redis, OpenRedis(options.redis, metrics));
+  WINNOW_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(options.remote));
+  JobsImport import(options.settings, *redis, remote, interrupt, std::cerr);
   const Status done = import.Run();
   const JobsImportTally& tally = import.tally();
   const bool dry_run = options.settings.dry_run;
   const int printed = options.json ? PrintJsonTally(tally, dry_run) : PrintTally(tally, dry_run);
   if (interrupt.requested()) return kInterrupted;
-  if (!done.ok()) return Fail(done);
+  WINNOW_RETURN_IF_ERROR(done);
   if (printed != kOk) return printed;
   return tally.refused() > 0 ? kPartlyRefused : kOk;
 }
@@ -100,21 +91,16 @@ int RunImport(const Options& options, const Interrupt& interrupt) {
 }  // namespace
 
 void AddJobsImportRedis(CLI::App& jobs, Command& chosen) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      jobs.add_subcommand("import-redis", "take over the jobs of a Redis in the published layout");
-  command->footer(kFooter);
-  AddRedisOptions(*command, options->redis);
-  command->add_option("--kind", options->settings.kind, "kind of the jobs")->capture_default_str();
-  command->add_option("--prefix", options->settings.prefix,
-                      "of the keys (default: view_prefix of the kind's policy)");
-  command->add_flag("--dry-run", options->settings.dry_run,
-                    "check every job and report what an import would do; change nothing");
-  command->add_flag("--json", options->json, "print the report as one JSON object");
-  AddRemoteOptions(*command, options->remote);
-  command->callback([options, &chosen] {
-    chosen = [options](const Interrupt& interrupt) { return RunImport(*options, interrupt); };
-  });
+  auto [command, options] =
+      AddVerb(jobs, chosen, "import-redis", "take over the jobs of a Redis in the published layout",
+              RunImport);
+  command.footer(kFooter);
+  AddRedisOptions(command, options.redis);
+  command.add_option("--kind", options.settings.kind, "kind of the jobs")->capture_default_str();
+  command.add_option("--prefix", options.settings.prefix,
+                     "of the keys (default: view_prefix of the kind's policy)");
+  command.add_flag("--dry-run", options.settings.dry_run,
+                   "check every job and report what an import would do; change nothing");
 }
 
 }  // namespace winnow::app

@@ -1,14 +1,10 @@
 #include "services/app/commands/jobs_options.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <iostream>
 
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
 #include "services/app/client/terminal.h"
-#include "services/app/commands/remote_options.h"
 #include "services/platform/base/ascii.h"
 #include "services/platform/proto/timestamp.h"
 
@@ -67,16 +63,10 @@ int PrintJob(const JobsOptions& options, const Job& job) {
   return std::cout ? kOk : kFailed;
 }
 
-CLI::App* AddJobsVerb(CLI::App& group, Command& chosen, const char* name, const char* what,
-                      const std::shared_ptr<JobsOptions>& options,
-                      int (*run)(const JobsOptions&, const Interrupt&)) {
-  CLI::App* verb = group.add_subcommand(name, what);
-  verb->add_option("--kind", options->kind, "kind of the jobs")->capture_default_str();
-  verb->add_flag("--json", options->json, "print the API's JSON");
-  AddRemoteOptions(*verb, options->remote);
-  verb->callback([options, run, &chosen] {
-    chosen = [options, run](const Interrupt& interrupt) { return run(*options, interrupt); };
-  });
+Verb<JobsOptions> AddJobsVerb(CLI::App& group, Command& chosen, const char* name, const char* help,
+                              RunVerb<JobsOptions> run) {
+  const auto verb = AddVerb(group, chosen, name, help, run);
+  verb.command.add_option("--kind", verb.options.kind, "kind of the jobs")->capture_default_str();
   return verb;
 }
 

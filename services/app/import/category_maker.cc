@@ -17,9 +17,7 @@ bool CanBeCategory(const std::string& name) {
 }  // namespace
 
 CategoryMaker::CategoryMaker(const Remote& remote, std::string item_namespace)
-    : remote_(remote),
-      namespace_(std::move(item_namespace)),
-      stub_(NewsFeedService::NewStub(remote.channel())) {}
+    : server_(remote), namespace_(std::move(item_namespace)) {}
 
 Status CategoryMaker::Ensure(const collector::v1::Item& item) {
   for (const std::string& name : item.source_categories()) {
@@ -36,10 +34,7 @@ Status CategoryMaker::Create(const std::string& id) {
   request.mutable_category()->set_id(id);
   request.mutable_category()->set_namespace_(namespace_);
   request.mutable_category()->set_display_name(id);
-  newsfeed::v1::CreateCategoryResponse response;
-  grpc::ClientContext context;
-  remote_.PrepareCall(context);
-  const Status status = ToStatus(stub_->CreateCategory(&context, request, &response));
+  const Status status = server_.Call(&NewsFeedService::Stub::CreateCategory, request).status();
   return status.code() == StatusCode::kAlreadyExists ? OkStatus() : status;
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <memory>
 #include <set>
 #include <string>
 
-#include "services/app/client/remote.h"
+#include "services/app/client/client.h"
 #include "services/platform/base/status.h"
 #include "winnow/collector/v1/collector.pb.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
@@ -21,9 +20,8 @@ class CategoryMaker {
  private:
   Status Create(const std::string& id);
 
-  const Remote& remote_;
+  const Client<newsfeed::v1::NewsFeedService> server_;
   const std::string namespace_;
-  const std::unique_ptr<newsfeed::v1::NewsFeedService::Stub> stub_;
   std::set<std::string, std::less<>> seen_;
 };
 

@@ -5,7 +5,6 @@ namespace {
 
 using dedup::v1::DedupService;
 using dedup::v1::GetDecisionRequest;
-using dedup::v1::GetDecisionResponse;
 using std::chrono::milliseconds;
 
 constexpr int kThreads = 8;
@@ -19,10 +18,9 @@ constexpr int kTriesInFront = 20;
 
 DecisionWaiter::DecisionWaiter(const Remote& remote, std::string item_namespace,
                                OnDecided on_decided)
-    : remote_(remote),
+    : server_(remote),
       namespace_(std::move(item_namespace)),
       on_decided_(std::move(on_decided)),
-      stub_(DedupService::NewStub(remote.channel())),
       last_progress_(Clock::now()) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
 }
@@ -88,14 +86,13 @@ void DecisionWaiter::Work() {
     GetDecisionRequest request;
     request.set_namespace_(namespace_);
     request.set_document_id(question.id);
-    GetDecisionResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    const Status status = ToStatus(stub_->GetDecision(&context, request, &response));
-    const bool duplicate = response.decision().verdict() == dedup::v1::VERDICT_DUPLICATE;
-    if (status.ok()) on_decided_(question.id, duplicate);
+    const auto response = server_.Call(&DedupService::Stub::GetDecision, request);
+    if (response.ok()) {
+      const auto verdict = response->decision().verdict();
+      on_decided_(question.id, verdict == dedup::v1::VERDICT_DUPLICATE);
+    }
     lock.lock();
-    Answered(std::move(question), status);
+    Answered(std::move(question), response.status());
   }
 }
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "services/app/client/remote.h"
+#include "services/app/client/client.h"
 #include "services/platform/base/status.h"
 #include "winnow/dedup/v1/dedup_service.grpc.pb.h"
 
@@ -46,10 +46,9 @@ class DecisionWaiter {
   bool Take(Question& question, std::unique_lock<std::mutex>& lock);
   void Answered(Question question, const Status& status);
 
-  const Remote& remote_;
+  const Client<dedup::v1::DedupService> server_;
   const std::string namespace_;
   const OnDecided on_decided_;
-  const std::unique_ptr<dedup::v1::DedupService::Stub> stub_;
 
   mutable std::mutex mutex_;
   std::condition_variable due_;

@@ -13,9 +13,7 @@ constexpr std::chrono::milliseconds kInterval{20};
 }  // namespace
 
 FeedFollower::FeedFollower(const Remote& remote, std::string item_namespace)
-    : remote_(remote),
-      namespace_(std::move(item_namespace)),
-      stub_(NewsFeedService::NewStub(remote.channel())) {}
+    : server_(remote), namespace_(std::move(item_namespace)) {}
 
 bool FeedFollower::Has(const std::string& id, std::chrono::milliseconds limit) {
   newsfeed::v1::GetArticleRequest request;
@@ -25,10 +23,7 @@ bool FeedFollower::Has(const std::string& id, std::chrono::milliseconds limit) {
   std::condition_variable nobody_notifies;
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (true) {
-    newsfeed::v1::GetArticleResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    const Status status = ToStatus(stub_->GetArticle(&context, request, &response));
+    const Status status = server_.Call(&NewsFeedService::Stub::GetArticle, request).status();
     if (status.code() != StatusCode::kNotFound) return status.ok();
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::unique_lock lock(mutex);

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <string>
 
-#include "services/app/client/remote.h"
+#include "services/app/client/client.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
 
 namespace winnow::app {
@@ -20,9 +19,8 @@ class FeedFollower {
   bool Has(const std::string& id, std::chrono::milliseconds limit);
 
  private:
-  const Remote& remote_;
+  const Client<newsfeed::v1::NewsFeedService> server_;
   const std::string namespace_;
-  const std::unique_ptr<newsfeed::v1::NewsFeedService::Stub> stub_;
 };
 
 }  // namespace winnow::app

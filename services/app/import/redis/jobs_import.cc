@@ -17,6 +17,7 @@ using polling::v1::ImportJobResult;
 using polling::v1::ImportJobsRequest;
 using polling::v1::ImportJobsResponse;
 using polling::v1::InFlightJob;
+using Stub = polling::v1::PollingRegistryService::Stub;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
@@ -35,10 +36,9 @@ JobsImport::JobsImport(JobsImportSettings settings, redis::Client& redis, const 
                        const Interrupt& interrupt, std::ostream& notes)
     : settings_(std::move(settings)),
       redis_(redis),
-      remote_(remote),
+      server_(remote),
       interrupt_(interrupt),
       notes_(notes),
-      stub_(polling::v1::PollingRegistryService::NewStub(remote.channel())),
       next_progress_(steady_clock::now() + kProgressInterval) {}
 
 Status JobsImport::Run() {
@@ -52,10 +52,7 @@ Status JobsImport::Run() {
 StatusOr<std::vector<JobsImport::Source>> JobsImport::FindSources() {
   polling::v1::GetPolicyRequest request;
   request.set_kind(settings_.kind);
-  polling::v1::GetPolicyResponse response;
-  grpc::ClientContext context;
-  remote_.PrepareCall(context);
-  WINNOW_RETURN_IF_ERROR(ToStatus(stub_->GetPolicy(&context, request, &response)));
+  WINNOW_ASSIGN_OR_RETURN(const auto response, server_.Call(&Stub::GetPolicy, request));
   const polling::v1::Policy& policy = response.policy();
   const std::string prefix = settings_.prefix.empty() ? policy.view_prefix() : settings_.prefix;
   if (prefix.empty()) {
@@ -155,13 +152,10 @@ Status JobsImport::Send(const ImportJobsRequest& request) {
 StatusOr<ImportJobsResponse> JobsImport::SendUntilAnswered(const ImportJobsRequest& request) {
   const auto until = steady_clock::now() + kRetryLimit;
   for (;;) {
-    ImportJobsResponse response;
-    grpc::ClientContext context;
-    remote_.PrepareCall(context);
-    const Status status = ToStatus(stub_->ImportJobs(&context, request, &response));
-    if (status.ok()) return response;
+    auto response = server_.Call(&Stub::ImportJobs, request);
+    if (response.ok()) return response;
     if (interrupt_.requested()) return Interrupted();
-    if (!IsTransient(status) || steady_clock::now() >= until) return status;
+    if (!IsTransient(response.status()) || steady_clock::now() >= until) return response;
     pollfd signal{interrupt_.fd(), POLLIN, 0};
     ::poll(&signal, 1, kRetryMilliseconds);
   }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "services/app/client/client.h"
 #include "services/app/client/interrupt.h"
-#include "services/app/client/remote.h"
 #include "services/app/import/redis/redis_jobs.h"
 #include "services/app/import/refusal.h"
 #include "winnow/polling/v1/polling_service.grpc.pb.h"
@@ -71,10 +71,9 @@ class JobsImport {
 
   const JobsImportSettings settings_;
   redis::Client& redis_;
-  const Remote& remote_;
+  const Client<polling::v1::PollingRegistryService> server_;
   const Interrupt& interrupt_;
   std::ostream& notes_;
-  const std::unique_ptr<polling::v1::PollingRegistryService::Stub> stub_;
   JobsImportTally tally_;
   int64_t total_ = 0;  // jobs that Redis had at the beginning
   int shown_ = 0;      // refusals
