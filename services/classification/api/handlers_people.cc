@@ -161,20 +161,13 @@ StatusOr<v1::ListAppealsResponse> Handlers::ListAppeals(const rpc::CallContext& 
   WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.page_size(), 100, 1000));
   query.before = std::numeric_limits<int64_t>::max();
   query.count = size + 1;
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(
-        auto token, PageTokenReader::Parse(request.page_token(), kAppealToken, FilterOf(query)));
-    WINNOW_ASSIGN_OR_RETURN(query.before, token.ReadNumber());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
+  WINNOW_RETURN_IF_ERROR(
+      ReadPageToken(request.page_token(), kAppealToken, FilterOf(query), query.before));
   WINNOW_ASSIGN_OR_RETURN(std::vector<Appeal> appeals,
                           stores_.appeals.ListAppeals(call.deadline, query));
   v1::ListAppealsResponse response;
-  if (appeals.size() > static_cast<size_t>(size)) {
-    appeals.resize(static_cast<size_t>(size));
-    response.set_next_page_token(
-        PageTokenWriter(kAppealToken, FilterOf(query)).Add(appeals.back().id).Finish());
-  }
+  if (TrimPage(appeals, size))
+    response.set_next_page_token(MakePageToken(kAppealToken, FilterOf(query), appeals.back().id));
   for (const Appeal& appeal : appeals) *response.add_appeals() = ToProto(appeal);
   return response;
 }

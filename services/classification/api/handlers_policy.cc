@@ -163,21 +163,13 @@ StatusOr<v1::ListAuditEntriesResponse> Handlers::ListAuditEntries(
   WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.page_size(), 100, 1000));
   const uint64_t filter = Hash64(ns + "/" + request.video_id());
   int64_t before = std::numeric_limits<int64_t>::max();
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.page_token(), kAuditToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(before, token.ReadNumber());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kAuditToken, filter, before));
   WINNOW_ASSIGN_OR_RETURN(
       std::vector<AuditEntry> entries,
       stores_.audit.ListAudit(call.deadline, ns, request.video_id(), before, size + 1));
   v1::ListAuditEntriesResponse response;
-  if (entries.size() > static_cast<size_t>(size)) {
-    entries.resize(static_cast<size_t>(size));
-    response.set_next_page_token(
-        PageTokenWriter(kAuditToken, filter).Add(entries.back().id).Finish());
-  }
+  if (TrimPage(entries, size))
+    response.set_next_page_token(MakePageToken(kAuditToken, filter, entries.back().id));
   for (const AuditEntry& entry : entries) *response.add_entries() = ToProto(entry);
   return response;
 }

@@ -101,19 +101,12 @@ StatusOr<v1::ListRunsResponse> Handlers::ListRuns(const rpc::CallContext& call,
   WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.page_size(), 20, 100));
   const uint64_t filter = Hash64(key.ns + "/" + key.video_id);
   int64_t before = std::numeric_limits<int64_t>::max();
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.page_token(), kRunsToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(before, token.ReadNumber());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kRunsToken, filter, before));
   WINNOW_ASSIGN_OR_RETURN(std::vector<Run> runs,
                           stores_.runs.ListRuns(call.deadline, key, before, size + 1));
   v1::ListRunsResponse response;
-  if (runs.size() > static_cast<size_t>(size)) {
-    runs.resize(static_cast<size_t>(size));
-    response.set_next_page_token(PageTokenWriter(kRunsToken, filter).Add(runs.back().id).Finish());
-  }
+  if (TrimPage(runs, size))
+    response.set_next_page_token(MakePageToken(kRunsToken, filter, runs.back().id));
   for (const Run& run : runs) *response.add_runs() = ToProto(run);
   return response;
 }
@@ -167,21 +160,14 @@ StatusOr<v1::CompareRunsResponse> Handlers::CompareRuns(const rpc::CallContext& 
   WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.page_size(), 100, 1000));
   const uint64_t filter = Hash64(std::to_string(run.id) + "/" + std::to_string(base.id));
   std::string after;
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.page_token(), kCompareToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(after, token.ReadText());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kCompareToken, filter, after));
   WINNOW_ASSIGN_OR_RETURN(
       Comparison comparison,
       stores_.runs.CompareRuns(call.deadline, run, base.id, after, size + 1, after.empty()));
   v1::CompareRunsResponse response;
-  if (comparison.changes.size() > static_cast<size_t>(size)) {
-    comparison.changes.resize(static_cast<size_t>(size));
+  if (TrimPage(comparison.changes, size))
     response.set_next_page_token(
-        PageTokenWriter(kCompareToken, filter).Add(comparison.changes.back().comment_id).Finish());
-  }
+        MakePageToken(kCompareToken, filter, comparison.changes.back().comment_id));
   for (const Comparison::Change& change : comparison.changes) {
     v1::ChangedVerdict& out = *response.add_changes();
     out.set_comment_id(change.comment_id);

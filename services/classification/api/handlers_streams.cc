@@ -31,22 +31,17 @@ struct ChangeCursor {
   int64_t id = 0;
 
   std::string Token() const {
-    return PageTokenWriter(kWatchToken, filter)
-        .Add(static_cast<int64_t>(epoch))
-        .Add(static_cast<int64_t>(writer))
-        .Add(id)
-        .Finish();
+    return MakePageToken(kWatchToken, filter, static_cast<int64_t>(epoch),
+                         static_cast<int64_t>(writer), id);
   }
 };
 
 Status ReadToken(const std::string& text, ChangeCursor& at) {
-  WINNOW_ASSIGN_OR_RETURN(auto token, PageTokenReader::Parse(text, kWatchToken, at.filter));
-  WINNOW_ASSIGN_OR_RETURN(const int64_t epoch, token.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(const int64_t writer, token.ReadNumber());
+  int64_t epoch = 0, writer = 0;
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(text, kWatchToken, at.filter, epoch, writer, at.id));
   at.epoch = static_cast<uint64_t>(epoch);
   at.writer = static_cast<uint64_t>(writer);
-  WINNOW_ASSIGN_OR_RETURN(at.id, token.ReadNumber());
-  return token.Finish();
+  return OkStatus();
 }
 
 v1::WatchClassificationsResponse Gap() {
@@ -155,13 +150,7 @@ Status Handlers::ExportClassifications(
   const uint64_t filter = Hash64(key.ns + "/" + key.video_id);
   int64_t run = 0;
   std::string after;
-  if (!request.resume_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.resume_token(), kExportToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(run, token.ReadNumber());
-    WINNOW_ASSIGN_OR_RETURN(after, token.ReadText());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.resume_token(), kExportToken, filter, run, after));
   const Deadline deadline = std::min(call.deadline, Soon());
   for (int chunk = 0; chunk < kExportChunks; ++chunk) {
     WINNOW_ASSIGN_OR_RETURN(const VerdictStore::Page page,
@@ -171,7 +160,7 @@ Status Handlers::ExportClassifications(
     for (const Resolved& item : page.items) *response.mutable_ndjson() += ToNdjson(item) + "\n";
     if (!page.items.empty()) after = page.items.back().comment_id;
     response.set_done(page.items.size() < static_cast<size_t>(kExportLines));
-    response.set_resume_token(PageTokenWriter(kExportToken, filter).Add(run).Add(after).Finish());
+    response.set_resume_token(MakePageToken(kExportToken, filter, run, after));
     const bool done = response.done();
     if (!subscriber.Send(std::move(response)) || done) break;
   }

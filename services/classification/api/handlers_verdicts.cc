@@ -46,23 +46,17 @@ uint64_t FilterOf(const ListQuery& query) {
 }
 
 Status ReadToken(const std::string& text, ListQuery& query) {
-  WINNOW_ASSIGN_OR_RETURN(auto token, PageTokenReader::Parse(text, kListToken, FilterOf(query)));
-  WINNOW_ASSIGN_OR_RETURN(query.run, token.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(const int64_t time, token.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(const int64_t score, token.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(query.after_number, token.ReadNumber());
+  int64_t time = 0, score = 0;
+  WINNOW_RETURN_IF_ERROR(
+      ReadPageToken(text, kListToken, FilterOf(query), query.run, time, score, query.after_number));
   query.after_time = Time(Micros(time));
   query.after_score = std::bit_cast<float>(static_cast<uint32_t>(score));
-  return token.Finish();
+  return OkStatus();
 }
 
 std::string ToToken(const ListQuery& query, int64_t run, const Resolved& last) {
-  return PageTokenWriter(kListToken, FilterOf(query))
-      .Add(run)
-      .Add(last.sort_time.time_since_epoch().count())
-      .Add(int64_t{std::bit_cast<uint32_t>(last.score)})
-      .Add(last.number)
-      .Finish();
+  return MakePageToken(kListToken, FilterOf(query), run, last.sort_time.time_since_epoch().count(),
+                       int64_t{std::bit_cast<uint32_t>(last.score)}, last.number);
 }
 
 }  // namespace
@@ -114,8 +108,7 @@ StatusOr<v1::ListClassificationsResponse> Handlers::ListClassifications(
                           none ? stores_.verdicts.ListUnclassified(call.deadline, query)
                                : stores_.verdicts.List(call.deadline, query));
   v1::ListClassificationsResponse response;
-  if (page.items.size() > static_cast<size_t>(query.page_size)) {
-    page.items.resize(static_cast<size_t>(query.page_size));
+  if (TrimPage(page.items, query.page_size)) {
     response.set_next_page_token(ToToken(query, page.run, page.items.back()));
   } else if (page.stopped) {
     response.set_next_page_token(ToToken(query, page.run, *page.stopped));
@@ -141,20 +134,13 @@ StatusOr<v1::ListOverrideConflictsResponse> Handlers::ListOverrideConflicts(
   WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.page_size(), 100, 1000));
   const uint64_t filter = Hash64(key.ns + "/" + key.video_id);
   std::string after;
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.page_token(), kConflictToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(after, token.ReadText());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kConflictToken, filter, after));
   WINNOW_ASSIGN_OR_RETURN(std::vector<Resolved> conflicts,
                           stores_.verdicts.ListConflicts(call.deadline, key, after, size + 1));
   v1::ListOverrideConflictsResponse response;
-  if (conflicts.size() > static_cast<size_t>(size)) {
-    conflicts.resize(static_cast<size_t>(size));
+  if (TrimPage(conflicts, size))
     response.set_next_page_token(
-        PageTokenWriter(kConflictToken, filter).Add(conflicts.back().comment_id).Finish());
-  }
+        MakePageToken(kConflictToken, filter, conflicts.back().comment_id));
   for (const Resolved& conflict : conflicts) *response.add_conflicts() = ToProto(conflict);
   return response;
 }

@@ -45,16 +45,12 @@ std::string PlainSnippet(const std::string& text) {
 
 uint64_t FilterHash(const ListQuery& query) { return Hash64(query.ns + '\0' + query.channel); }
 
-StatusOr<ListCursor> ReadPageToken(const std::string& token, const ListQuery& query) {
-  WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader,
-                          PageTokenReader::Parse(token, kTokenKind, FilterHash(query)));
+StatusOr<ListCursor> ReadCursor(const std::string& token, const ListQuery& query) {
   ListCursor cursor;
-  WINNOW_ASSIGN_OR_RETURN(cursor.snapshot, reader.ReadText());
-  WINNOW_ASSIGN_OR_RETURN(cursor.cluster, reader.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(const int64_t micros, reader.ReadNumber());
+  int64_t micros = 0;
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(token, kTokenKind, FilterHash(query), cursor.snapshot,
+                                       cursor.cluster, micros, cursor.id));
   cursor.arrival_time = Time(Micros(micros));
-  WINNOW_ASSIGN_OR_RETURN(cursor.id, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
   // A token can be forged: nothing in it may become an error of the store.
   if (!IsUuid(cursor.id) || !IsSnapshot(cursor.snapshot) ||
       !FromTimestamp(ToTimestamp(cursor.arrival_time)).ok()) {
@@ -143,18 +139,15 @@ StatusOr<ListQuery> FromProto(const v1::ListItemsRequest& request) {
   }
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(query.cursor, ReadPageToken(request.page_token(), query));
+    WINNOW_ASSIGN_OR_RETURN(query.cursor, ReadCursor(request.page_token(), query));
   }
   return query;
 }
 
 std::string ToPageToken(const ListQuery& query, const ListCursor& cursor) {
-  PageTokenWriter writer(kTokenKind, FilterHash(query));
-  writer.Add(std::string_view(cursor.snapshot))
-      .Add(cursor.cluster)
-      .Add(int64_t{cursor.arrival_time.time_since_epoch().count()})
-      .Add(std::string_view(cursor.id));
-  return std::move(writer).Finish();
+  const int64_t micros = cursor.arrival_time.time_since_epoch().count();
+  return MakePageToken(kTokenKind, FilterHash(query), cursor.snapshot, cursor.cluster, micros,
+                       cursor.id);
 }
 
 }  // namespace winnow::collector

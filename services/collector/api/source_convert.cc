@@ -223,28 +223,18 @@ StatusOr<KeyPage> ReadKeyPage(uint8_t kind, const std::string& filter, int page_
                               const std::string& page_token) {
   KeyPage page;
   WINNOW_ASSIGN_OR_RETURN(page.page_size, PageSize(page_size, kDefaultPageSize, kMaxPageSize));
-  if (page_token.empty()) return page;
-  WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader,
-                          PageTokenReader::Parse(page_token, kind, Hash64(filter)));
-  WINNOW_ASSIGN_OR_RETURN(page.after, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(page_token, kind, Hash64(filter), page.after));
   return page;
 }
 
 std::string ToWatchToken(const std::string& source_id, const RunsHead& reached) {
-  return PageTokenWriter(kWatchToken, Hash64(source_id))
-      .Add(reached.position)
-      .Add(std::string_view(reached.epoch))
-      .Finish();
+  return MakePageToken(kWatchToken, Hash64(source_id), reached.position, reached.epoch);
 }
 
 StatusOr<RunsHead> ReadWatchToken(const std::string& source_id, const std::string& token) {
-  WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader,
-                          PageTokenReader::Parse(token, kWatchToken, Hash64(source_id)));
   RunsHead reached;
-  WINNOW_ASSIGN_OR_RETURN(reached.position, reader.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(reached.epoch, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  WINNOW_RETURN_IF_ERROR(
+      ReadPageToken(token, kWatchToken, Hash64(source_id), reached.position, reached.epoch));
   if (reached.position < 0) return InvalidPageToken("it is malformed");
   return reached;
 }
@@ -256,7 +246,7 @@ Status HistoryGone() {
 }
 
 std::string ToKeyToken(uint8_t kind, const std::string& filter, const std::string& key) {
-  return PageTokenWriter(kind, Hash64(filter)).Add(key).Finish();
+  return MakePageToken(kind, Hash64(filter), key);
 }
 
 }  // namespace winnow::collector

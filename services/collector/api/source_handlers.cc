@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/collector/api/source_convert.h"
+#include "services/platform/base/page_token.h"
 #include "services/platform/base/text.h"
 #include "services/platform/base/uuid.h"
 
@@ -116,10 +117,8 @@ StatusOr<v1::ListSourcesResponse> SourceHandlers::ListSources(
   WINNOW_ASSIGN_OR_RETURN(std::vector<Source> sources,
                           parts_.sources.List(call.deadline, ns, page.after, page.page_size + 1));
   v1::ListSourcesResponse response;
-  if (sources.size() > static_cast<size_t>(page.page_size)) {
-    sources.resize(static_cast<size_t>(page.page_size));
+  if (TrimPage(sources, page.page_size))
     response.set_next_page_token(ToKeyToken(kSourcesToken, ns, sources.back().id));
-  }
   for (const Source& source : sources) *response.add_sources() = ToProto(source);
   return response;
 }
@@ -179,10 +178,8 @@ StatusOr<v1::ListRunsResponse> SourceHandlers::ListRuns(const rpc::CallContext& 
       std::vector<Run> runs,
       parts_.sources.ListRuns(call.deadline, {source, page.after, page.page_size + 1}));
   v1::ListRunsResponse response;
-  if (runs.size() > static_cast<size_t>(page.page_size)) {
-    runs.resize(static_cast<size_t>(page.page_size));
+  if (TrimPage(runs, page.page_size))
     response.set_next_page_token(ToKeyToken(kRunsToken, source, runs.back().id));
-  }
   for (const Run& run : runs) *response.add_runs() = ToProto(run);
   return response;
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "services/collector/items/item_sql.h"
+#include "services/platform/base/page_token.h"
 
 namespace winnow::collector {
 namespace {
@@ -139,8 +140,7 @@ StatusOr<ItemPage> ItemStore::List(Deadline deadline, const ListQuery& query) {
                             return ReadPage(session, query, cursor, world.settled_id);
                           }));
   ItemPage page;
-  if (items.size() > static_cast<size_t>(query.page_size)) {
-    items.resize(static_cast<size_t>(query.page_size));
+  if (TrimPage(items, query.page_size)) {
     cursor.arrival_time = *items.back().arrival_time;
     cursor.id = items.back().id;
     page.next = cursor;

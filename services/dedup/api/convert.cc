@@ -81,14 +81,6 @@ uint64_t FilterHash(const DuplicateQuery& query) {
   return Hash64(query.ns + '\0' + query.original_id);
 }
 
-StatusOr<int64_t> ReadPageToken(const std::string& token, const DuplicateQuery& query) {
-  WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader,
-                          PageTokenReader::Parse(token, kDuplicatesToken, FilterHash(query)));
-  WINNOW_ASSIGN_OR_RETURN(const int64_t after, reader.ReadNumber());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
-  return after;
-}
-
 }  // namespace
 
 Document FromProto(const v1::Document& document, std::string_view path, Violations& violations) {
@@ -127,9 +119,8 @@ StatusOr<DuplicateQuery> FromProto(const v1::ListDuplicatesRequest& request) {
     }
   }
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(query.after, ReadPageToken(request.page_token(), query));
-  }
+  WINNOW_RETURN_IF_ERROR(
+      ReadPageToken(request.page_token(), kDuplicatesToken, FilterHash(query), query.after));
   return query;
 }
 
@@ -168,9 +159,7 @@ v1::ListDuplicatesResponse ToProto(const DuplicateQuery& query, const DuplicateP
     *to.mutable_arrival_time() = ToTimestamp(duplicate.arrival_time);
   }
   if (page.next) {
-    PageTokenWriter writer(kDuplicatesToken, FilterHash(query));
-    writer.Add(*page.next);
-    out.set_next_page_token(std::move(writer).Finish());
+    out.set_next_page_token(MakePageToken(kDuplicatesToken, FilterHash(query), *page.next));
   }
   return out;
 }

@@ -86,11 +86,8 @@ uint64_t FilterHash(const ReviewQuery& query) {
 
 template <class Query>
 StatusOr<int64_t> ReadBefore(const std::string& token, uint8_t kind, const Query& query) {
-  if (token.empty()) return int64_t{0};
-  WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader,
-                          PageTokenReader::Parse(token, kind, FilterHash(query)));
-  WINNOW_ASSIGN_OR_RETURN(const int64_t before, reader.ReadNumber());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  int64_t before = 0;
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(token, kind, FilterHash(query), before));
   return before;
 }
 
@@ -135,15 +132,10 @@ StatusOr<TopQuery> FromProto(const v1::ListTopCitedRequest& request, Time now) {
   query.filter = query.ns + '\0' + TimeKey(asked.from) + '\0' + TimeKey(asked.until);
   if (!query.range.until) query.range.until = now;
   if (request.page_token().empty()) return query;
-  WINNOW_ASSIGN_OR_RETURN(
-      PageTokenReader reader,
-      PageTokenReader::Parse(request.page_token(), kTopToken, Hash64(query.filter)));
-  WINNOW_ASSIGN_OR_RETURN(const int64_t from, reader.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(const int64_t until, reader.ReadNumber());
+  int64_t from = 0, until = 0;
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kTopToken, Hash64(query.filter), from,
+                                       until, query.after_count, query.after_id));
   query.range = {Time(Micros(from)), Time(Micros(until))};
-  WINNOW_ASSIGN_OR_RETURN(query.after_count, reader.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(query.after_id, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
   return query;
 }
 
@@ -206,8 +198,7 @@ v1::ListDecisionsResponse ToProto(const DecisionQuery& query, const DecisionPage
   v1::ListDecisionsResponse out;
   for (const Decision& decision : page.decisions) *out.add_decisions() = ToProto(decision);
   if (page.next) {
-    PageTokenWriter writer(kDecisionsToken, FilterHash(query));
-    out.set_next_page_token(writer.Add(*page.next).Finish());
+    out.set_next_page_token(MakePageToken(kDecisionsToken, FilterHash(query), *page.next));
   }
   return out;
 }
@@ -216,10 +207,9 @@ v1::ListTopCitedResponse ToProto(const TopQuery& query, const TopPage& page) {
   v1::ListTopCitedResponse out;
   if (page.has_more) {
     const CitedOriginal& last = page.originals.back();
-    PageTokenWriter writer(kTopToken, Hash64(query.filter));
-    writer.Add(query.range.from->time_since_epoch().count());
-    writer.Add(query.range.until->time_since_epoch().count());
-    out.set_next_page_token(writer.Add(last.duplicate_count).Add(last.original_id).Finish());
+    out.set_next_page_token(MakePageToken(
+        kTopToken, Hash64(query.filter), query.range.from->time_since_epoch().count(),
+        query.range.until->time_since_epoch().count(), last.duplicate_count, last.original_id));
   }
   for (const CitedOriginal& original : page.originals) {
     v1::CitedOriginal& to = *out.add_originals();
@@ -244,8 +234,7 @@ v1::ListReviewQueueResponse ToProto(const ReviewQuery& query, const ReviewPage& 
     to.set_candidate_title(item.candidate_title);
   }
   if (page.next) {
-    PageTokenWriter writer(kReviewsToken, FilterHash(query));
-    out.set_next_page_token(writer.Add(*page.next).Finish());
+    out.set_next_page_token(MakePageToken(kReviewsToken, FilterHash(query), *page.next));
   }
   return out;
 }
@@ -302,18 +291,13 @@ StatusOr<WatchQuery> FromProto(const v1::WatchDecisionsRequest& request) {
   query.verdict = ReadVerdict(request.verdict(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (request.resume_token().empty()) return query;
-  WINNOW_ASSIGN_OR_RETURN(
-      PageTokenReader reader,
-      PageTokenReader::Parse(request.resume_token(), kWatchToken, Hash64(query.ns)));
-  WINNOW_ASSIGN_OR_RETURN(query.after, reader.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(query.epoch, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.resume_token(), kWatchToken, Hash64(query.ns),
+                                       query.after.emplace(), query.epoch));
   return query;
 }
 
 std::string ResumeToken(const std::string& ns, int64_t after, const std::string& epoch) {
-  PageTokenWriter writer(kWatchToken, Hash64(ns));
-  return writer.Add(after).Add(epoch).Finish();
+  return MakePageToken(kWatchToken, Hash64(ns), after, epoch);
 }
 
 }  // namespace winnow::dedup

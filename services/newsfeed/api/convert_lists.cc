@@ -182,19 +182,15 @@ StatusOr<CategoryQuery> FromProto(const v1::ListCategoriesRequest& request) {
       CheckPageSize(request.page_size(), kDefaultCategories, kMaxCategoriesListed, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (request.page_token().empty()) return query;
-  WINNOW_ASSIGN_OR_RETURN(
-      PageTokenReader reader,
-      PageTokenReader::Parse(request.page_token(), kCategoryToken, HashCategories(query)));
-  WINNOW_ASSIGN_OR_RETURN(const std::string path, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  std::string path;
+  WINNOW_RETURN_IF_ERROR(
+      ReadPageToken(request.page_token(), kCategoryToken, HashCategories(query), path));
   WINNOW_ASSIGN_OR_RETURN(query.after, Split(path));
   return query;
 }
 
 std::string NextToken(const CategoryQuery& query, const Category& last) {
-  PageTokenWriter writer(kCategoryToken, HashCategories(query));
-  writer.Add(std::string_view(Join(last.path)));
-  return std::move(writer).Finish();
+  return MakePageToken(kCategoryToken, HashCategories(query), Join(last.path));
 }
 
 }  // namespace winnow::newsfeed

@@ -59,11 +59,8 @@ StatusOr<SearchQuery> FromProto(const v1::SearchArticlesRequest& request) {
   query.terms = *std::move(terms);
   query.page_size = *size;
   if (request.page_token().empty()) return query;
-  WINNOW_ASSIGN_OR_RETURN(
-      PageTokenReader reader,
-      PageTokenReader::Parse(request.page_token(), kSearchToken, HashSearch(query)));
-  WINNOW_ASSIGN_OR_RETURN(const std::string key, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  std::string key;
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kSearchToken, HashSearch(query), key));
   // Written as the published cursor is, which is checked where that is read.
   WINNOW_ASSIGN_OR_RETURN(FeedPosition position, ParseFeedToken(key, 0));
   if (!position.before) return InvalidPageToken("names no article; start again without a token");
@@ -72,10 +69,9 @@ StatusOr<SearchQuery> FromProto(const v1::SearchArticlesRequest& request) {
 }
 
 std::string NextToken(const SearchQuery& query, const FeedKey& last) {
-  PageTokenWriter writer(kSearchToken, HashSearch(query));
-  writer.Add(std::string_view(std::to_string(last.publish_time.time_since_epoch().count()) + "_" +
-                              last.id));
-  return std::move(writer).Finish();
+  return MakePageToken(
+      kSearchToken, HashSearch(query),
+      std::to_string(last.publish_time.time_since_epoch().count()) + "_" + last.id);
 }
 
 StatusOr<StatsQuery> FromProto(const v1::GetFeedStatsRequest& request, Time now) {

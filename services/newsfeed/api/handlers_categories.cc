@@ -2,6 +2,7 @@
 
 #include "services/newsfeed/api/convert.h"
 #include "services/newsfeed/api/handlers.h"
+#include "services/platform/base/page_token.h"
 #include "services/platform/base/text.h"
 
 // The category tree.
@@ -95,10 +96,8 @@ StatusOr<v1::ListCategoriesResponse> Handlers::ListCategories(
   WINNOW_ASSIGN_OR_RETURN(std::vector<Category> categories,
                           parts_.categories.List(call.deadline, query));
   v1::ListCategoriesResponse response;
-  if (categories.size() > static_cast<size_t>(query.page_size)) {
-    categories.resize(static_cast<size_t>(query.page_size));
+  if (TrimPage(categories, query.page_size))
     response.set_next_page_token(NextToken(query, categories.back()));
-  }
   for (const Category& category : categories) *response.add_categories() = ToProto(category);
   return response;
 }

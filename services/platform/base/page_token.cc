@@ -104,6 +104,16 @@ StatusOr<std::string> PageTokenReader::ReadText() {
   return std::string(rest.substr(5, size));
 }
 
+Status PageTokenReader::Read(int64_t& number) {
+  WINNOW_ASSIGN_OR_RETURN(number, ReadNumber());
+  return OkStatus();
+}
+
+Status PageTokenReader::Read(std::string& text) {
+  WINNOW_ASSIGN_OR_RETURN(text, ReadText());
+  return OkStatus();
+}
+
 Status PageTokenReader::Finish() const {
   return position_ == bytes_.size() ? OkStatus() : Malformed();
 }

@@ -33,6 +33,8 @@ class PageTokenReader {
                                          uint64_t filter_hash);
   StatusOr<int64_t> ReadNumber();
   StatusOr<std::string> ReadText();
+  Status Read(int64_t& number);
+  Status Read(std::string& text);
   // OK when nothing is left.
   Status Finish() const;
 
@@ -41,6 +43,35 @@ class PageTokenReader {
   std::string bytes_;
   size_t position_ = 0;
 };
+
+// The token of `fields`, each an int64_t or text, which ReadPageToken reads in that order.
+template <class... Fields>
+std::string MakePageToken(uint8_t kind, uint64_t filter_hash, const Fields&... fields) {
+  PageTokenWriter writer(kind, filter_hash);
+  (writer.Add(fields), ...);
+  return writer.Finish();
+}
+
+// Reads the fields of a token, each an int64_t or a std::string. Without a token they stay as they
+// are. Errors: those of PageTokenReader.
+template <class... Fields>
+Status ReadPageToken(std::string_view token, uint8_t kind, uint64_t filter_hash,
+                     Fields&... fields) {
+  if (token.empty()) return OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(PageTokenReader reader, PageTokenReader::Parse(token, kind, filter_hash));
+  Status status;
+  (void)((status = reader.Read(fields), status.ok()) && ...);
+  return status.ok() ? reader.Finish() : status;
+}
+
+// A page is read with one row more, which shows that another page follows. Removes that row;
+// returns whether it was there.
+template <class Row>
+bool TrimPage(std::vector<Row>& rows, int page_size) {
+  if (rows.size() <= static_cast<size_t>(page_size)) return false;
+  rows.erase(rows.begin() + page_size, rows.end());
+  return true;
+}
 
 // Page sizes by the API's rule: 0 is `default_size`, above `max_size` is coerced, negative is a
 // violation of `page_size`.

@@ -117,10 +117,7 @@ std::vector<Phase> ToEndedPhases(const v1::PurgeJobsRequest& request, Violations
 }
 
 std::string ResumeToken(const WatchQuery& query) {
-  return PageTokenWriter(kWatchToken, FilterOf(query))
-      .Add(query.after.value_or(0))
-      .Add(std::string_view(query.epoch))
-      .Finish();
+  return MakePageToken(kWatchToken, FilterOf(query), query.after.value_or(0), query.epoch);
 }
 
 Status HistoryGone() {
@@ -136,11 +133,8 @@ StatusOr<WatchQuery> FromProto(const v1::WatchJobsRequest& request) {
   if (!query.id.empty()) CheckJobId(query.id, "id", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   if (request.resume_token().empty()) return query;
-  WINNOW_ASSIGN_OR_RETURN(
-      auto token, PageTokenReader::Parse(request.resume_token(), kWatchToken, FilterOf(query)));
-  WINNOW_ASSIGN_OR_RETURN(query.after, token.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(query.epoch, token.ReadText());
-  WINNOW_RETURN_IF_ERROR(token.Finish());
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.resume_token(), kWatchToken, FilterOf(query),
+                                       query.after.emplace(), query.epoch));
   return query;
 }
 

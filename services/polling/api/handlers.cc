@@ -194,21 +194,13 @@ StatusOr<v1::ListJobsResponse> Handlers::ListJobs(const rpc::CallContext& call,
   const uint64_t filter =
       Hash64(query.kind + "/" + query.state + "/" + std::to_string(request.phase()) + "/" +
              query.owner + "/" + std::to_string(query.min_age.count()));
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.page_token(), kListToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(query.after, token.ReadText());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kListToken, filter, query.after));
   query.count = size + 1;
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<Job> jobs, store_.List(call.deadline, query));
+  WINNOW_ASSIGN_OR_RETURN(std::vector<Job> jobs, store_.List(call.deadline, query));
   v1::ListJobsResponse response;
-  const auto shown = std::min(jobs.size(), static_cast<size_t>(size));
-  for (size_t i = 0; i < shown; ++i) *response.add_jobs() = polling::ToProto(jobs[i]);
-  if (jobs.size() > shown) {
-    response.set_next_page_token(
-        PageTokenWriter(kListToken, filter).Add(jobs[shown - 1].key.id).Finish());
-  }
+  if (TrimPage(jobs, size))
+    response.set_next_page_token(MakePageToken(kListToken, filter, jobs.back().key.id));
+  for (const Job& job : jobs) *response.add_jobs() = polling::ToProto(job);
   return response;
 }
 
@@ -220,21 +212,13 @@ StatusOr<v1::ListJobEventsResponse> Handlers::ListJobEvents(
   WINNOW_ASSIGN_OR_RETURN(const int size, PageSize(request.page_size(), 100, 1000));
   const uint64_t filter = Hash64(key.kind + "/" + key.id);
   int64_t after = 0;
-  if (!request.page_token().empty()) {
-    WINNOW_ASSIGN_OR_RETURN(auto token,
-                            PageTokenReader::Parse(request.page_token(), kEventsToken, filter));
-    WINNOW_ASSIGN_OR_RETURN(after, token.ReadNumber());
-    WINNOW_RETURN_IF_ERROR(token.Finish());
-  }
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<NumberedEvent> events,
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kEventsToken, filter, after));
+  WINNOW_ASSIGN_OR_RETURN(std::vector<NumberedEvent> events,
                           store_.ListEvents(call.deadline, key, after, size + 1));
   v1::ListJobEventsResponse response;
-  const auto shown = std::min(events.size(), static_cast<size_t>(size));
-  for (size_t i = 0; i < shown; ++i) *response.add_events() = polling::ToProto(events[i]);
-  if (events.size() > shown) {
-    response.set_next_page_token(
-        PageTokenWriter(kEventsToken, filter).Add(events[shown - 1].number).Finish());
-  }
+  if (TrimPage(events, size))
+    response.set_next_page_token(MakePageToken(kEventsToken, filter, events.back().number));
+  for (const NumberedEvent& event : events) *response.add_events() = polling::ToProto(event);
   return response;
 }
 

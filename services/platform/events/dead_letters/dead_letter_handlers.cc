@@ -63,14 +63,9 @@ uint64_t FilterHash(const v1::ListDeadLettersRequest& request) {
 
 StatusOr<std::optional<DeadLetterKey>> ReadToken(const v1::ListDeadLettersRequest& request) {
   if (request.page_token().empty()) return std::optional<DeadLetterKey>();
-  WINNOW_ASSIGN_OR_RETURN(
-      PageTokenReader reader,
-      PageTokenReader::Parse(request.page_token(), kToken, FilterHash(request)));
   DeadLetterKey key;
-  WINNOW_ASSIGN_OR_RETURN(key.source, reader.ReadText());
-  WINNOW_ASSIGN_OR_RETURN(key.number, reader.ReadNumber());
-  WINNOW_ASSIGN_OR_RETURN(key.text, reader.ReadText());
-  WINNOW_RETURN_IF_ERROR(reader.Finish());
+  WINNOW_RETURN_IF_ERROR(ReadPageToken(request.page_token(), kToken, FilterHash(request),
+                                       key.source, key.number, key.text));
   return std::optional<DeadLetterKey>(std::move(key));
 }
 
@@ -124,9 +119,8 @@ StatusOr<v1::ListDeadLettersResponse> DeadLetterHandlers::ListDeadLetters(
   if (records.size() > page) {
     records.resize(page);
     const DeadLetterKey& last = records.back().key;
-    PageTokenWriter writer(kToken, FilterHash(request));
-    writer.Add(last.source).Add(last.number).Add(last.text);
-    response.set_next_page_token(writer.Finish());
+    response.set_next_page_token(
+        MakePageToken(kToken, FilterHash(request), last.source, last.number, last.text));
   }
   for (const DeadLetterRecord& record : records) *response.add_dead_letters() = ToProto(record);
   return response;
