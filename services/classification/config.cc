@@ -43,7 +43,7 @@ class CallMetrics {
 };
 
 // Reaches the configured server by HTTP, in real time.
-class HttpLlmWorld final : public LlmWorld {
+class HttpLlmWorld final : public LlmEnvironment {
  public:
   HttpLlmWorld(const config::v1::LanguageModel& config, std::string key, const std::string& origin,
                milliseconds timeout, Metrics& metrics)
@@ -128,8 +128,8 @@ StatusOr<LlmOptions> ToOptions(const config::v1::LanguageModel& config) {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<LlmWorld>> MakeLlmWorld(const config::v1::LanguageModel& config,
-                                                 Metrics& metrics) {
+StatusOr<std::shared_ptr<LlmEnvironment>> MakeLlmWorld(const config::v1::LanguageModel& config,
+                                                       Metrics& metrics) {
   std::string key;
   if (!config.key_file().empty()) {
     WINNOW_ASSIGN_OR_RETURN(key, ReadSecretFile(config.key_file(), "classification.llm.key_file"));

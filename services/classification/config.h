@@ -9,8 +9,8 @@
 namespace winnow::classification {
 
 // Reaches the configured server by HTTP, in real time. Errors name the setting.
-StatusOr<std::shared_ptr<LlmWorld>> MakeLlmWorld(const config::v1::LanguageModel& config,
-                                                 Metrics& metrics);
+StatusOr<std::shared_ptr<LlmEnvironment>> MakeLlmWorld(const config::v1::LanguageModel& config,
+                                                       Metrics& metrics);
 
 // The port to the configured server; null if there is none. Errors name the setting.
 StatusOr<std::unique_ptr<LlmClassifier>> MakeLlmClassifier(const config::v1::LanguageModel& config,

@@ -4,7 +4,7 @@
 #include "services/newsfeed/labels/embedded_category_rules.h"
 #include "services/newsfeed/projection/projection_worker.h"
 #include "services/newsfeed/search/index_worker.h"
-#include "services/newsfeed/search/search_worker.h"
+#include "services/newsfeed/search/word_merge_worker.h"
 #include "services/newsfeed/write/item_consumer.h"
 #include "services/newsfeed/write/items_client.h"
 #include "services/newsfeed/write/write_store.h"
@@ -121,7 +121,7 @@ struct State {
         index(platform.reads, platform.writes, platform.logs),
         index_worker(index, platform.metrics),
         search(platform.reads, platform.writes, platform.metrics),
-        search_worker(search, last_commit, platform.metrics),
+        word_merge_worker(search, last_commit, platform.metrics),
         stats(platform.reads),
         memory(settings.memory_articles, settings.memory_feeds),
         watches(platform.metrics),
@@ -179,7 +179,7 @@ struct State {
   IndexStore index;
   IndexWorker index_worker;
   SearchStore search;
-  SearchWorker search_worker;
+  WordMergeWorker word_merge_worker;
   StatsStore stats;
   FeedMemory memory;
   WatchHub watches;
@@ -231,7 +231,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
     state.memory_worker.Start();
     state.tree_worker.Start();
     state.index_worker.Start();
-    state.search_worker.Start();
+    state.word_merge_worker.Start();
     if (state.projector) state.projector->Start();
     state.consumer.Start(std::make_shared<ItemsClient>(collector));
     return OkStatus();
@@ -239,7 +239,7 @@ rpc::Target MakeNewsFeedTarget(Platform& platform) {
   target.stop = [&state = *state] {
     state.consumer.Stop();
     if (state.projector) state.projector->Stop();
-    state.search_worker.Stop();
+    state.word_merge_worker.Stop();
     state.index_worker.Stop();
     state.tree_worker.Stop();
     state.memory_worker.Stop();

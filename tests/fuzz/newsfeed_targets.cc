@@ -3,7 +3,7 @@
 #include "services/newsfeed/api/convert.h"
 #include "services/newsfeed/articles/article.h"
 #include "services/newsfeed/articles/category.h"
-#include "services/newsfeed/feed/feed_token.h"
+#include "services/newsfeed/feed/feed_query.h"
 #include "services/newsfeed/keywords/keywords.h"
 #include "services/platform/base/page_token.h"
 #include "services/platform/base/text.h"

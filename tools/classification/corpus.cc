@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "services/classification/model/features.h"
-#include "services/classification/model/normalize.h"
 #include "services/platform/base/format/json_reader.h"
 #include "services/platform/base/hash.h"
 #include "services/platform/base/text.h"

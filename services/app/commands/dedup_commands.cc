@@ -4,8 +4,8 @@
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
 #include "services/app/client/terminal.h"
+#include "services/app/commands/dedup_duplicates.h"
 #include "services/app/commands/dedup_print.h"
-#include "services/app/commands/duplicates.h"
 #include "services/app/commands/verb.h"
 #include "winnow/dedup/v1/dedup_service.grpc.pb.h"
 

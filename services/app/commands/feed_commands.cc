@@ -5,7 +5,7 @@
 #include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
 #include "services/app/client/print.h"
-#include "services/app/commands/feed_operator.h"
+#include "services/app/commands/feed_operator_commands.h"
 #include "services/app/commands/verb.h"
 #include "winnow/newsfeed/v1/newsfeed_service.grpc.pb.h"
 

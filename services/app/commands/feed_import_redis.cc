@@ -4,7 +4,7 @@
 
 #include "services/app/client/client.h"
 #include "services/app/client/exit_code.h"
-#include "services/app/commands/feed_operator.h"
+#include "services/app/commands/feed_operator_commands.h"
 #include "services/app/commands/verb.h"
 #include "services/app/import/redis/redis_news.h"
 #include "services/app/import/redis/redis_source.h"

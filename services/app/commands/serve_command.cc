@@ -19,7 +19,7 @@
 #include "services/app/serve/config_options.h"
 #include "services/app/serve/serving.h"
 #include "services/platform/process/log.h"
-#include "services/platform/process/log_background.h"
+#include "services/platform/process/log_writer.h"
 #include "services/platform/proto/timestamp.h"
 
 namespace winnow::app {
@@ -100,7 +100,7 @@ constexpr std::string_view kPortDeadText =
 
 [[noreturn]] void ExitDead() {
   log::Error(kPortDeadText, {{"exit_code", kPortDead}});
-  log::LogBackground::Flush();
+  log::LogWriter::Flush();
   _exit(kPortDead);
 }
 
@@ -161,14 +161,14 @@ int RunServe(const ServeOptions& options, const Interrupt& interrupt) {
   if (const auto level = log::ParseLevel(config.log().level()); level.ok()) {
     log::SetLevel(*level);
   }
-  const log::LogBackground background;
+  const log::LogWriter background;
   LogOrigins(*loaded);
   Serving serving(config, options.postgres_versions_dir, options.adopt_redis_keys);
   const Status status = Run(config, options, interrupt, serving);
   if (serving.port_dead() && !interrupt.requested()) ExitDead();
   if (!status.ok()) {
     // The error is the last line; nobody reads it where the log is not read.
-    return log::LogBackground::Flush() ? Fail(status) : ExitCodeOf(status);
+    return log::LogWriter::Flush() ? Fail(status) : ExitCodeOf(status);
   }
   log::Info("stopped");
   return kOk;

@@ -13,7 +13,7 @@
 #include "services/platform/postgres/schema/accepted_systems.h"
 #include "services/platform/process/descriptor_limit.h"
 #include "services/platform/process/log.h"
-#include "services/platform/process/log_background.h"
+#include "services/platform/process/log_writer.h"
 #include "services/platform/process/machine_limits.h"
 #include "services/platform/proto/timestamp.h"
 

@@ -6,7 +6,7 @@
 
 #include "services/classification/audit/audit_entry.h"
 #include "services/classification/comments/comment_parser.h"
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/classification/people/appeal.h"
 #include "services/classification/policy/policy.h"
 #include "services/classification/policy/policy_codec.h"

@@ -6,7 +6,6 @@
 #include "services/classification/comments/verdict_store.h"
 #include "services/classification/people/appeal_store.h"
 #include "services/classification/people/override_store.h"
-#include "services/classification/policy/cached_policy_store.h"
 #include "services/classification/policy/policy_store.h"
 #include "services/classification/projection/projection_store.h"
 #include "services/classification/runs/lease_store.h"

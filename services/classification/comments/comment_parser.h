@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/platform/base/function_ref.h"
 #include "services/platform/base/status.h"
 

@@ -1,6 +1,6 @@
 #include "services/classification/comments/comment_store.h"
 
-#include "services/classification/audit/audit_sql.h"
+#include "services/classification/audit/audit_store.h"
 #include "services/classification/comments/comment_sql.h"
 
 namespace winnow::classification {

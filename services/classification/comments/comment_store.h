@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "services/classification/audit/audit_entry.h"
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"

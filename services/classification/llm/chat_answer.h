@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/classification/llm/labels.h"
 
 // What an OpenAI-compatible server answered, believed as little as possible.

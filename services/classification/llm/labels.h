@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/classification/policy/policy.h"
 
 namespace winnow::classification {

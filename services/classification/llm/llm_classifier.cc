@@ -105,7 +105,7 @@ class LlmClassifier::Round {
     if (status_.ok()) status_ = status;
   }
 
-  StatusOr<Asked> Ask(Asker& asker, const CommentBatch& batch) {
+  StatusOr<Asked> Ask(ModelCaller& asker, const CommentBatch& batch) {
     std::vector<std::string_view> texts;
     for (const Pending& item : batch) texts.emplace_back(task_.comments[item.index].text);
     return asker.Ask(task_, labels_, texts);
@@ -202,7 +202,7 @@ class LlmClassifier::Round {
   Status status_;
 };
 
-LlmClassifier::LlmClassifier(LlmOptions options, std::shared_ptr<LlmWorld> world)
+LlmClassifier::LlmClassifier(LlmOptions options, std::shared_ptr<LlmEnvironment> world)
     : options_(std::move(options)),
       world_(std::move(world)),
       primary_(options_.model, *world_, options_.patience) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "services/classification/llm/asker.h"
+#include "services/classification/llm/model_caller.h"
 #include "services/classification/llm/packing.h"
 #include "services/classification/policy/classifier.h"
 
@@ -29,7 +29,7 @@ struct LlmOptions {
 // one outcome, or the run pauses.
 class LlmClassifier final : public Classifier {
  public:
-  LlmClassifier(LlmOptions options, std::shared_ptr<LlmWorld> world);
+  LlmClassifier(LlmOptions options, std::shared_ptr<LlmEnvironment> world);
 
   size_t batch_size() const override;
   std::string CacheName(const Decider& decider) const override;
@@ -42,9 +42,9 @@ class LlmClassifier final : public Classifier {
   class Round;
 
   const LlmOptions options_;
-  const std::shared_ptr<LlmWorld> world_;
-  Asker primary_;
-  std::optional<Asker> second_;
+  const std::shared_ptr<LlmEnvironment> world_;
+  ModelCaller primary_;
+  std::optional<ModelCaller> second_;
 };
 
 }  // namespace winnow::classification

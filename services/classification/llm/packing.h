@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 
 namespace winnow::classification {
 

@@ -1,8 +1,8 @@
 #include "services/classification/people/appeal_store.h"
 
-#include "services/classification/audit/audit_sql.h"
+#include "services/classification/audit/audit_store.h"
 #include "services/classification/comments/comment_sql.h"
-#include "services/classification/comments/request_sql.h"
+#include "services/classification/comments/request_store.h"
 #include "services/classification/people/override_store.h"
 
 namespace winnow::classification {

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "services/classification/audit/audit_sql.h"
+#include "services/classification/audit/audit_store.h"
 #include "services/classification/comments/comment_sql.h"
-#include "services/classification/comments/request_sql.h"
+#include "services/classification/comments/request_store.h"
 
 namespace winnow::classification {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/classification/policy/policy.h"
 #include "services/platform/base/status.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/classification/model/linear_model.h"
 #include "services/platform/base/status.h"
 

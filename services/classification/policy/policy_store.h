@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "services/classification/audit/audit_entry.h"
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
+#include "services/classification/policy/policy.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"
@@ -41,6 +45,23 @@ class PolicyStore {
   pg::Pool& reads_;
   pg::Pool& writes_;
   const Clock& clock_;
+};
+
+// Policies ready to decide. A version never changes, so those that were read are kept (a few).
+class CachedPolicyStore {
+ public:
+  explicit CachedPolicyStore(PolicyStore& store) : store_(store) {}
+
+  // Version 0 is the newest; "default" has version 1 where nobody wrote one. NOT_FOUND.
+  StatusOr<std::shared_ptr<const Decider>> Get(Deadline deadline, const std::string& ns,
+                                               const std::string& name, int64_t version);
+
+ private:
+  static constexpr size_t kKept = 64;
+
+  PolicyStore& store_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Decider>> kept_;
 };
 
 }  // namespace winnow::classification

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/classification/comments/verdict_store.h"
 #include "services/classification/projection/projection_store.h"
 #include "services/platform/process/metrics.h"

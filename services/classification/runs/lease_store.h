@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "services/classification/runs/cost_sql.h"
-#include "services/classification/runs/verdict_sql.h"
+#include "services/classification/runs/run_sql.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/platform/base/clock.h"
 
 namespace winnow::classification {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "services/classification/audit/audit_entry.h"
-#include "services/classification/policy/cached_policy_store.h"
+#include "services/classification/policy/policy_store.h"
 #include "services/classification/runs/run.h"
-#include "services/classification/runs/verdict_sql.h"
+#include "services/classification/runs/run_sql.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"

@@ -12,8 +12,8 @@
 
 #include "services/classification/comments/comment_store.h"
 #include "services/classification/comments/request_store.h"
-#include "services/classification/policy/cached_policy_store.h"
 #include "services/classification/policy/classifier.h"
+#include "services/classification/policy/policy_store.h"
 #include "services/classification/projection/projection_worker.h"
 #include "services/classification/runs/lease_store.h"
 #include "services/classification/runs/run_store.h"

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/classification/runs/run.h"
 #include "services/platform/process/metrics.h"
 

@@ -7,7 +7,7 @@
 #include "services/newsfeed/feed/feed_memory.h"
 #include "services/newsfeed/feed/page_counts.h"
 #include "services/newsfeed/projection/projected_feed.h"
-#include "services/newsfeed/search/index_progress.h"
+#include "services/newsfeed/search/index_rules.h"
 
 namespace winnow::newsfeed {
 

@@ -1,19 +1,31 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "services/newsfeed/articles/feed_key.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/hash.h"
 #include "services/platform/base/status.h"
 
 // What an article is, what it may hold, and what becomes of it when it is sent again.
 namespace winnow::newsfeed {
+
+// The feeds sort by whole milliseconds, so that the published cursor loses nothing.
+using Millis = std::chrono::sys_time<std::chrono::milliseconds>;
+
+// Position of an article in every feed it is in. Feeds are ordered by publish time, then by id in
+// byte order, newest first.
+struct FeedKey {
+  Millis publish_time;
+  std::string id;
+  friend bool operator==(const FeedKey&, const FeedKey&) = default;
+  friend auto operator<=>(const FeedKey&, const FeedKey&) = default;
+};
 
 inline constexpr size_t kMaxUrl = 2048;
 inline constexpr size_t kMaxTitle = 1000;

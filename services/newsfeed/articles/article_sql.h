@@ -5,7 +5,6 @@
 #include <string>
 
 #include "services/newsfeed/articles/article.h"
-#include "services/newsfeed/articles/feed_key.h"
 #include "services/platform/base/hash.h"
 #include "services/platform/postgres/session/session.h"
 

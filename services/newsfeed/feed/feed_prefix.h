@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "services/newsfeed/feed/feed_token.h"
+#include "services/newsfeed/feed/feed_query.h"
 
 // The newest part of one feed, in memory.
 namespace winnow::newsfeed {

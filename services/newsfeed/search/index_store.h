@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "services/newsfeed/search/index_progress.h"
+#include "services/newsfeed/search/index_rules.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/postgres/pool/pool.h"

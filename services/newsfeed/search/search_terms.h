@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "services/newsfeed/articles/article.h"
-#include "services/newsfeed/feed/feed_token.h"
+#include "services/newsfeed/feed/feed_query.h"
 #include "services/platform/base/status.h"
 
 // What a search looks for, and how texts are indexed for it: ASCII letters and digits by whole

@@ -17,7 +17,7 @@
 #include "services/platform/base/clock.h"
 #include "services/platform/base/format/json_reader.h"
 #include "services/platform/base/timestamp.h"
-#include "services/platform/process/log_background.h"
+#include "services/platform/process/log_writer.h"
 
 namespace winnow::log {
 namespace {
@@ -113,7 +113,7 @@ struct Sink {
     const std::scoped_lock lock(mutex);
     if (!threaded) return WriteLine(line);
     // What was full takes lines again when it is half empty, so that few lines report a loss.
-    const size_t room = dropped > 0 ? LogBackground::kMaxBytes / 2 : LogBackground::kMaxBytes;
+    const size_t room = dropped > 0 ? LogWriter::kMaxBytes / 2 : LogWriter::kMaxBytes;
     if (bytes + line.size() > room) {
       ++dropped;
       if (counter != nullptr) counter->Increment();
@@ -143,7 +143,7 @@ struct Sink {
   }
 
   bool AwaitWritten(std::unique_lock<std::mutex>& lock) {
-    return changed.wait_for(lock, LogBackground::kFlushLimit,
+    return changed.wait_for(lock, LogWriter::kFlushLimit,
                             [this] { return lines.empty() && !writing; });
   }
 };
@@ -166,14 +166,14 @@ void Write(Level level, std::string_view message, std::initializer_list<Field> f
   Sink::Instance().Put(Compose(level, message, fields));
 }
 
-LogBackground::LogBackground() {
+LogWriter::LogWriter() {
   Sink& sink = Sink::Instance();
   const std::scoped_lock lock(sink.mutex);
   if (std::exchange(sink.threaded, true)) return;  // one that could not end goes on
   sink.writer = std::thread([&sink] { sink.WriteLoop(); });
 }
 
-LogBackground::~LogBackground() {
+LogWriter::~LogWriter() {
   Sink& sink = Sink::Instance();
   std::unique_lock lock(sink.mutex);
   if (!sink.AwaitWritten(lock)) return;
@@ -183,7 +183,7 @@ LogBackground::~LogBackground() {
   sink.writer.join();
 }
 
-bool LogBackground::Flush() {
+bool LogWriter::Flush() {
   Sink& sink = Sink::Instance();
   std::unique_lock lock(sink.mutex);
   return sink.AwaitWritten(lock);

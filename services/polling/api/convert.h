@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "services/polling/jobs/job_records.h"
 #include "services/polling/jobs/machine.h"
-#include "services/polling/jobs/records.h"
 #include "winnow/polling/v1/polling.pb.h"
 #include "winnow/polling/v1/polling_service.pb.h"
 

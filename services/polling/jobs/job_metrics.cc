@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "services/polling/jobs/records.h"
+#include "services/polling/jobs/job_records.h"
 
 namespace winnow::polling {
 

@@ -6,7 +6,7 @@
 
 #include "services/platform/base/status.h"
 #include "services/platform/process/metrics.h"
-#include "services/polling/jobs/records.h"
+#include "services/polling/jobs/job_records.h"
 
 namespace winnow::polling {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "services/platform/postgres/session/session.h"
+#include "services/polling/jobs/job_records.h"
 #include "services/polling/jobs/machine.h"
-#include "services/polling/jobs/records.h"
 
 // What the files of the store share: rows of jobs, rules and history.
 namespace winnow::polling {

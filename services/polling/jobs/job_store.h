@@ -11,8 +11,8 @@
 #include "services/platform/postgres/log/sequencer.h"
 #include "services/platform/postgres/pool/pool.h"
 #include "services/platform/postgres/schema/migrate.h"
+#include "services/polling/jobs/job_records.h"
 #include "services/polling/jobs/machine.h"
-#include "services/polling/jobs/records.h"
 
 // The schema polling. Commands of single jobs read the row under its lock, ask the machine and
 // write what it says; register, claim, heartbeat and sweep are one statement for many jobs, which

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "services/polling/jobs/records.h"
+#include "services/polling/jobs/job_records.h"
 
 namespace winnow::polling {
 namespace {

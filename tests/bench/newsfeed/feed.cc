@@ -18,7 +18,7 @@
 #include "services/newsfeed/keywords/keyword_sql.h"
 #include "services/newsfeed/labels/embedded_category_rules.h"
 #include "services/newsfeed/search/search_store.h"
-#include "services/newsfeed/search/search_worker.h"
+#include "services/newsfeed/search/word_merge_worker.h"
 #include "services/platform/postgres/server/private_postgres.h"
 #include "tests/support/process/temp_dir.h"
 
@@ -79,7 +79,7 @@ struct Parts {
   TreeStore tree{reads, writes, logs, last_commit};
   TreeWorker tree_worker{tree, metrics};
   SearchStore search{reads, writes, metrics};
-  SearchWorker search_worker{search, last_commit, metrics};
+  WordMergeWorker word_merge_worker{search, last_commit, metrics};
   StatsStore stats{reads};
   PageMetrics pages{metrics};
   Handlers handlers{
@@ -283,7 +283,7 @@ double RunBareInserts(Parts& parts, int first) {
 }
 
 void BenchUpserts(Parts& ours, Parts& floor) {
-  ours.search_worker.Start();
+  ours.word_merge_worker.Start();
   std::vector<double> bare, upsert, again, replay;
   for (int round = -1; round < kRounds; ++round) {
     const int batch = (round + 1) * 2 * kBatches;

@@ -13,10 +13,10 @@ using test::FakeLlm;
 using test::LlmFault;
 
 // Real calls, but waits end at once: they advance the clock by `skipped`.
-class HastyWorld final : public LlmWorld {
+class HastyWorld final : public LlmEnvironment {
  public:
   using Skipped = std::atomic<std::chrono::steady_clock::duration>;
-  HastyWorld(std::shared_ptr<LlmWorld> real, Skipped& skipped)
+  HastyWorld(std::shared_ptr<LlmEnvironment> real, Skipped& skipped)
       : real_(std::move(real)), skipped_(skipped) {}
 
   WireReply Post(const std::string& body, FunctionRef<bool()> stop) override {
@@ -34,7 +34,7 @@ class HastyWorld final : public LlmWorld {
   void SetCircuitOpen(bool open) override { real_->SetCircuitOpen(open); }
 
  private:
-  const std::shared_ptr<LlmWorld> real_;
+  const std::shared_ptr<LlmEnvironment> real_;
   Skipped& skipped_;
 };
 

@@ -1,7 +1,7 @@
 #include <random>
 
 #include "services/newsfeed/search/search_terms.h"
-#include "services/newsfeed/search/search_worker.h"
+#include "services/newsfeed/search/word_merge_worker.h"
 #include "tests/integration/newsfeed/fixture.h"
 #include "tests/support/postgres/plans.h"
 #include "tests/support/sync/eventually.h"
@@ -114,7 +114,7 @@ TEST_F(Searching, RefusesTokensOfOtherSearches) {
 }
 
 TEST_F(Searching, MergesWordsBehindThoseWhoStore) {
-  SearchWorker worker(search_, last_commit_, metrics_);
+  WordMergeWorker worker(search_, last_commit_, metrics_);
   worker.Start();
   Upsert({Titled("a", 1, "태양광"), Titled("b", 2, "태양광과 풍력")});
   EXPECT_TRUE(test::Eventually([&] {
@@ -129,7 +129,7 @@ TEST_F(Searching, MergesWordsBehindThoseWhoStore) {
 
 TEST_F(Searching, GoesOnWhereWordsCannotBeMerged) {
   Execute("DROP INDEX newsfeed.article_search_grams");
-  SearchWorker worker(search_, last_commit_, metrics_);
+  WordMergeWorker worker(search_, last_commit_, metrics_);
   worker.Start();
   Upsert({Titled("a", 1, "태양광")});
   EXPECT_TRUE(test::Eventually([&] {

@@ -7,7 +7,7 @@
 #include "services/platform/postgres/log/log_transaction.h"
 #include "services/platform/postgres/pool/listener.h"
 #include "services/platform/postgres/session/epoch_sql.h"
-#include "services/platform/postgres/session/names.h"
+#include "services/platform/postgres/session/schema_name.h"
 
 namespace winnow::pg {
 namespace {

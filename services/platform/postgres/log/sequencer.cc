@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "services/platform/postgres/session/names.h"
+#include "services/platform/postgres/session/schema_name.h"
 #include "services/platform/process/log.h"
 
 namespace winnow::pg {

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <vector>
 
-#include "services/platform/postgres/session/names.h"
+#include "services/platform/postgres/session/schema_name.h"
 #include "services/platform/process/log.h"
 
 namespace winnow::pg {

@@ -10,7 +10,7 @@
 #include "services/platform/postgres/schema/index_build.h"
 #include "services/platform/postgres/schema/migration_file.h"
 #include "services/platform/postgres/schema/migration_history.h"
-#include "services/platform/postgres/session/names.h"
+#include "services/platform/postgres/session/schema_name.h"
 #include "services/platform/process/log.h"
 
 namespace winnow::pg {

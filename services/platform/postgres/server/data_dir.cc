@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "services/platform/postgres/server/enter.h"
+#include "services/platform/postgres/server/account_access.h"
 
 namespace winnow::pg {
 namespace {

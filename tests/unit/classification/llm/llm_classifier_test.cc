@@ -38,11 +38,11 @@ class PlayedTime {
 };
 
 // A task's world: what was delivered and reserved, checked as it comes.
-struct World final : TaskSink, LlmWorld {
+struct World final : TaskSink, LlmEnvironment {
   explicit World(FakeLlm& given) : model(given) {}
 
   // Not owned.
-  std::shared_ptr<LlmWorld> Make() { return {std::shared_ptr<void>(), this}; }
+  std::shared_ptr<LlmEnvironment> Make() { return {std::shared_ptr<void>(), this}; }
 
   WireReply Post(const std::string& body, FunctionRef<bool()>) override {
     if (checks_retry_after) {

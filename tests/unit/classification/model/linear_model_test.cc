@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "services/classification/model/features.h"
-#include "services/classification/model/normalize.h"
 #include "services/classification/policy/policy.h"
 #include "services/platform/base/format/json_reader.h"
 #include "services/platform/base/text.h"

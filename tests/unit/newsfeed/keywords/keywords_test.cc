@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "services/newsfeed/feed/feed_token.h"
+#include "services/newsfeed/feed/feed_query.h"
 
 namespace winnow::newsfeed {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "services/platform/base/timestamp.h"
 #include "services/platform/base/utf8.h"
-#include "services/platform/process/log_background.h"
+#include "services/platform/process/log_writer.h"
 
 namespace winnow {
 namespace {
@@ -132,19 +132,19 @@ TEST(Log, InBackgroundWaitsForNoReaderAndTellsWhatWasLost) {
   TestCounter dropped;
   log::CountDroppedIn(&dropped);
   {
-    const log::LogBackground background;
+    const log::LogWriter background;
     const std::string text(1000, 'x');
     int written = 0;
     while (dropped.count < 10) log::Info(text, {{"number", ++written}});
-    EXPECT_GT(static_cast<size_t>(written) * text.size(), log::LogBackground::kMaxBytes / 2);
-    EXPECT_FALSE(log::LogBackground::Flush());
+    EXPECT_GT(static_cast<size_t>(written) * text.size(), log::LogWriter::kMaxBytes / 2);
+    EXPECT_FALSE(log::LogWriter::Flush());
     std::string all;
     while (all.find("lines were dropped") == std::string::npos || !all.ends_with('\n')) {
       all += unread.Read();
     }
     EXPECT_THAT(all, testing::HasSubstr("\"lines\":10}"));
     EXPECT_THAT(all, testing::HasSubstr("\"number\":" + std::to_string(written - 10) + "}"));
-    EXPECT_TRUE(log::LogBackground::Flush());
+    EXPECT_TRUE(log::LogWriter::Flush());
     log::Info("it flows again");
   }
   EXPECT_THAT(unread.Read(), testing::HasSubstr("it flows again"));
@@ -158,7 +158,7 @@ TEST(LogDeathTest, AnEndDoesNotWaitForAReader) {
       {
         const UnreadStderr unread;
         {
-          const log::LogBackground background;
+          const log::LogWriter background;
           for (int i = 0; i < 100; ++i) log::Info(std::string(1000, 'x'));
         }
         std::exit(7);

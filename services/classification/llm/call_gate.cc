@@ -1,4 +1,4 @@
-#include "services/classification/llm/gate.h"
+#include "services/classification/llm/call_gate.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr milliseconds kBesideProbe{50};  // between looks at another call's pro
 
 }  // namespace
 
-Gate::Turn Gate::Ask(Deadline now) {
+CallGate::Turn CallGate::Ask(Deadline now) {
   const std::lock_guard lock(mutex_);
   if (now < until_) return {Pass::kWait, until_};
   if (broken_ < kOpenAfter) return {Pass::kGo, now};
@@ -20,7 +20,7 @@ Gate::Turn Gate::Ask(Deadline now) {
   return {Pass::kProbe, now};
 }
 
-void Gate::Succeed(bool probe) {
+void CallGate::Succeed(bool probe) {
   const std::lock_guard lock(mutex_);
   if (probe) probing_ = false;
   failures_ = 0;
@@ -28,7 +28,8 @@ void Gate::Succeed(bool probe) {
   since_.reset();
 }
 
-void Gate::Fail(Deadline now, Failure failure, milliseconds floor, uint64_t random, bool probe) {
+void CallGate::Fail(Deadline now, Failure failure, milliseconds floor, uint64_t random,
+                    bool probe) {
   const std::lock_guard lock(mutex_);
   if (probe) probing_ = false;
   if (!since_) since_ = now;
@@ -41,23 +42,23 @@ void Gate::Fail(Deadline now, Failure failure, milliseconds floor, uint64_t rand
   until_ = std::max(until_, now + floor + jitter);
 }
 
-void Gate::GiveBack() {
+void CallGate::GiveBack() {
   const std::lock_guard lock(mutex_);
   probing_ = false;
 }
 
-milliseconds Gate::Silence(Deadline now) const {
+milliseconds CallGate::Silence(Deadline now) const {
   const std::lock_guard lock(mutex_);
   if (!since_) return milliseconds(0);
   return std::chrono::duration_cast<milliseconds>(now - *since_);
 }
 
-Failure Gate::last() const {
+Failure CallGate::last() const {
   const std::lock_guard lock(mutex_);
   return last_;
 }
 
-bool Gate::is_open() const {
+bool CallGate::is_open() const {
   const std::lock_guard lock(mutex_);
   return broken_ >= kOpenAfter;
 }

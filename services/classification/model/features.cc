@@ -1,4 +1,4 @@
-#include "services/classification/model/normalize.h"
+#include "services/classification/model/features.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 
 #include <algorithm>
 

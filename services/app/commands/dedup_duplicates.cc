@@ -1,4 +1,4 @@
-#include "services/app/commands/duplicates.h"
+#include "services/app/commands/dedup_duplicates.h"
 
 #include <algorithm>
 #include <iostream>

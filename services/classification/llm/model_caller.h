@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "services/classification/llm/call_gate.h"
 #include "services/classification/llm/chat_answer.h"
-#include "services/classification/llm/gate.h"
 #include "services/classification/llm/labels.h"
-#include "services/classification/llm/llm_world.h"
+#include "services/classification/llm/llm_environment.h"
 #include "services/classification/policy/classifier.h"
 
 namespace winnow::classification {
@@ -41,11 +41,11 @@ struct Asked {
 
 // Asks one model: the only loop that repeats a call. Two canaries go with the texts, cost is
 // reserved before each call and settled after it. Thread-safe.
-class Asker {
+class ModelCaller {
  public:
   static constexpr int kAttempts = 4;
 
-  Asker(ChatModel model, LlmWorld& world, std::chrono::milliseconds patience)
+  ModelCaller(ChatModel model, LlmEnvironment& world, std::chrono::milliseconds patience)
       : model_(std::move(model)), world_(world), patience_(patience) {}
 
   StatusOr<Asked> Ask(const Task& task, std::span<const Label> labels,
@@ -74,9 +74,9 @@ class Asker {
   Status Settle(const Task& task, Asked& asked);
 
   const ChatModel model_;
-  LlmWorld& world_;
+  LlmEnvironment& world_;
   const std::chrono::milliseconds patience_;
-  Gate gate_;
+  CallGate gate_;
   std::mutex reserve_mutex_;
   int holders_ = 0;  // calls that are not settled
 };

@@ -1,4 +1,4 @@
-#include "services/polling/jobs/records.h"
+#include "services/polling/jobs/job_records.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "services/classification/comments/records.h"
+#include "services/classification/comments/comment_records.h"
 #include "services/platform/base/clock.h"
 
 namespace winnow::classification {
@@ -14,7 +14,7 @@ namespace winnow::classification {
 // of a model share it, so that one Retry-After holds them all. After some failures in a row the
 // circuit is open: one call at a time tries whether the model is well again, with canaries alone.
 // Thread-safe.
-class Gate {
+class CallGate {
  public:
   static constexpr int kOpenAfter = 5;
   static constexpr std::chrono::milliseconds kFirstBackoff{500};

@@ -1,4 +1,4 @@
-#include "services/classification/llm/asker.h"
+#include "services/classification/llm/model_caller.h"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ bool Pauses(Failure failure) {
 }
 
 // No text can hold it: who wrote the text did not know it.
-std::string NewNonce(LlmWorld& world) {
+std::string NewNonce(LlmEnvironment& world) {
   std::array<char, 33> hex{};
   std::snprintf(hex.data(), hex.size(), "%016llx%016llx",
                 static_cast<unsigned long long>(world.Random()),
@@ -40,7 +40,7 @@ struct Lineup {
   std::vector<std::pair<size_t, CommentStatus>> canaries;  // by place
 };
 
-Lineup MakeLineup(LlmWorld& world, std::span<const Label> labels,
+Lineup MakeLineup(LlmEnvironment& world, std::span<const Label> labels,
                   std::span<const std::string_view> texts) {
   Lineup lineup;
   lineup.texts.assign(texts.begin(), texts.end());
@@ -72,18 +72,18 @@ void TakeCanariesOut(const Lineup& lineup, ChatAnswer& answer) {
 
 }  // namespace
 
-int64_t Asker::CostOf(const Usage& usage) const {
+int64_t ModelCaller::CostOf(const Usage& usage) const {
   const int64_t micros = usage.prompt_tokens * model_.input_price_micros +
                          usage.completion_tokens * model_.output_price_micros;
   return (micros + kMillion - 1) / kMillion;
 }
 
 // No tokeniser makes more tokens than bytes.
-int64_t Asker::MostCost(const std::string& body) const {
+int64_t ModelCaller::MostCost(const std::string& body) const {
   return CostOf({static_cast<int64_t>(body.size()), model_.max_output_tokens});
 }
 
-StatusOr<int64_t> Asker::Reserve(const Task& task, int64_t micros, Asked& asked) {
+StatusOr<int64_t> ModelCaller::Reserve(const Task& task, int64_t micros, Asked& asked) {
   for (;;) {
     {
       const std::lock_guard lock(reserve_mutex_);
@@ -106,8 +106,9 @@ StatusOr<int64_t> Asker::Reserve(const Task& task, int64_t micros, Asked& asked)
   }
 }
 
-StatusOr<Asker::Reply> Asker::CallOnce(const Task& task, std::span<const Label> labels,
-                                       std::span<const std::string_view> texts, Asked& asked) {
+StatusOr<ModelCaller::Reply> ModelCaller::CallOnce(const Task& task, std::span<const Label> labels,
+                                                   std::span<const std::string_view> texts,
+                                                   Asked& asked) {
   const Lineup lineup = MakeLineup(world_, labels, texts);
   const std::string body =
       ChatRequest({model_.name, model_.max_output_tokens, labels, lineup.texts, NewNonce(world_)});
@@ -139,12 +140,12 @@ StatusOr<Asker::Reply> Asker::CallOnce(const Task& task, std::span<const Label> 
   return reply;
 }
 
-void Asker::Failed(const Reply& reply, bool probe) {
+void ModelCaller::Failed(const Reply& reply, bool probe) {
   gate_.Fail(world_.Now(), reply.answer.failure, reply.retry_after, world_.Random(), probe);
   world_.SetCircuitOpen(gate_.is_open());
 }
 
-Status Asker::Settle(const Task& task, Asked& asked) {
+Status ModelCaller::Settle(const Task& task, Asked& asked) {
   if (asked.calls == 0) return OkStatus();
   Status status = task.sink.Deliver({{}, asked.calls, asked.cost_micros, asked.reservation});
   asked.calls = 0;
@@ -154,7 +155,7 @@ Status Asker::Settle(const Task& task, Asked& asked) {
   return status;
 }
 
-bool Asker::AwaitTurn(const Task& task, Asked& asked, bool& probe) {
+bool ModelCaller::AwaitTurn(const Task& task, Asked& asked, bool& probe) {
   for (;;) {
     if (task.sink.IsStopped()) {
       asked.stopped = true;
@@ -164,15 +165,15 @@ bool Asker::AwaitTurn(const Task& task, Asked& asked, bool& probe) {
       asked.pause = gate_.last();
       return false;
     }
-    const Gate::Turn turn = gate_.Ask(world_.Now());
-    probe = turn.pass == Gate::Pass::kProbe;
-    if (turn.pass != Gate::Pass::kWait) return true;
+    const CallGate::Turn turn = gate_.Ask(world_.Now());
+    probe = turn.pass == CallGate::Pass::kProbe;
+    if (turn.pass != CallGate::Pass::kWait) return true;
     world_.Wait(turn.until, [&task] { return task.sink.IsStopped(); });
   }
 }
 
-StatusOr<bool> Asker::Probe(const Task& task, std::span<const Label> labels, bool holds_probe,
-                            Asked& asked) {
+StatusOr<bool> ModelCaller::Probe(const Task& task, std::span<const Label> labels, bool holds_probe,
+                                  Asked& asked) {
   StatusOr<Reply> reply = CallOnce(task, labels, {}, asked);
   if (!reply.ok() || asked.calls == 0) {  // it was not made
     if (holds_probe) gate_.GiveBack();
@@ -192,8 +193,8 @@ StatusOr<bool> Asker::Probe(const Task& task, std::span<const Label> labels, boo
   return !Passes(failure);
 }
 
-StatusOr<Asked> Asker::Ask(const Task& task, std::span<const Label> labels,
-                           std::span<const std::string_view> texts) {
+StatusOr<Asked> ModelCaller::Ask(const Task& task, std::span<const Label> labels,
+                                 std::span<const std::string_view> texts) {
   Asked asked;
   Failure last = Failure::kNone;
   for (int attempts = 0;;) {

@@ -1,4 +1,4 @@
-#include "services/classification/llm/asker.h"
+#include "services/classification/llm/model_caller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <random>
 #include <set>
 
+#include "services/classification/llm/call_gate.h"
 #include "services/classification/llm/canaries.h"
 #include "services/classification/llm/chat_answer.h"
 #include "services/classification/llm/chat_request.h"
-#include "services/classification/llm/gate.h"
 #include "services/classification/llm/labels.h"
 #include "services/classification/llm/packing.h"
 #include "services/platform/base/format/json_reader.h"
@@ -145,20 +145,20 @@ TEST(LlmPacking, KeepsEveryItemOnceWithinItsLimitAndTheTokens) {
 TEST(LlmGate, NeverLetsACallGoBeforeRetryAfter) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
-    Gate gate;
+    CallGate gate;
     Deadline now{};
     Deadline floor = now;
     for (int i = 0; i < 20; ++i) {
       const seconds wait(static_cast<int64_t>(random() % 100));
       gate.Fail(now, Failure::kRateLimit, wait, random(), false);
       floor = std::max(floor, now + wait);
-      const Gate::Turn turn = gate.Ask(now);
-      if (turn.pass == Gate::Pass::kWait) {
+      const CallGate::Turn turn = gate.Ask(now);
+      if (turn.pass == CallGate::Pass::kWait) {
         EXPECT_GE(turn.until, floor);
         now = turn.until;
       }
       EXPECT_GE(now, floor);
-      EXPECT_EQ(gate.Ask(now).pass, Gate::Pass::kGo) << "rate limits do not open the circuit";
+      EXPECT_EQ(gate.Ask(now).pass, CallGate::Pass::kGo) << "rate limits do not open the circuit";
     }
   }
 }
@@ -166,31 +166,31 @@ TEST(LlmGate, NeverLetsACallGoBeforeRetryAfter) {
 TEST(LlmGate, JittersFullyBelowADoublingCap) {
   std::set<int64_t> waits;
   for (uint64_t random = 0; random < 2000; random += 7) {
-    Gate gate;
+    CallGate gate;
     gate.Fail(Deadline{}, Failure::kTransient, milliseconds(0), random, false);
-    const Gate::Turn turn = gate.Ask(Deadline{});
+    const CallGate::Turn turn = gate.Ask(Deadline{});
     const auto wait = std::chrono::duration_cast<milliseconds>(turn.until - Deadline{});
-    EXPECT_LT(wait, Gate::kFirstBackoff);
+    EXPECT_LT(wait, CallGate::kFirstBackoff);
     waits.insert(wait.count());
   }
   EXPECT_GT(waits.size(), 100u);
 }
 
 TEST(LlmGate, OpensAfterFailuresAndLetsOneTry) {
-  Gate gate;
+  CallGate gate;
   Deadline now{};
-  for (int i = 0; i < Gate::kOpenAfter; ++i) {
+  for (int i = 0; i < CallGate::kOpenAfter; ++i) {
     gate.Fail(now, Failure::kTransient, milliseconds(0), 0, false);
   }
   EXPECT_TRUE(gate.is_open());
-  EXPECT_EQ(gate.Ask(now).pass, Gate::Pass::kProbe);
-  EXPECT_EQ(gate.Ask(now).pass, Gate::Pass::kWait);
+  EXPECT_EQ(gate.Ask(now).pass, CallGate::Pass::kProbe);
+  EXPECT_EQ(gate.Ask(now).pass, CallGate::Pass::kWait);
   gate.Fail(now, Failure::kTransient, milliseconds(0), 0, true);
-  EXPECT_EQ(gate.Ask(now).pass, Gate::Pass::kProbe);
+  EXPECT_EQ(gate.Ask(now).pass, CallGate::Pass::kProbe);
   EXPECT_EQ(gate.Silence(now + seconds(3)), seconds(3));
   gate.Succeed(true);
   EXPECT_FALSE(gate.is_open());
-  EXPECT_EQ(gate.Ask(now).pass, Gate::Pass::kGo);
+  EXPECT_EQ(gate.Ask(now).pass, CallGate::Pass::kGo);
   EXPECT_EQ(gate.Silence(now + seconds(3)), seconds(0));
 }
 
@@ -205,7 +205,7 @@ TEST(LlmCanaries, AreOfTwoStatusesWhereThePolicyKnowsTwo) {
   EXPECT_EQ(PickCanaries(only, 1).size(), 1u);
 }
 
-class SilentWorld final : public LlmWorld {
+class SilentWorld final : public LlmEnvironment {
   WireReply Post(const std::string&, FunctionRef<bool()>) override { return {}; }
   void Wait(Deadline, FunctionRef<bool()>) override {}
   uint64_t Random() override { return 0; }
@@ -213,7 +213,7 @@ class SilentWorld final : public LlmWorld {
 
 TEST(LlmCost, IsNeverMoreThanWhatWasReserved) {
   SilentWorld world;
-  const Asker asker({"m", 250'000, 2'000'000, 100}, world, seconds(1));
+  const ModelCaller asker({"m", 250'000, 2'000'000, 100}, world, seconds(1));
   EXPECT_EQ(asker.CostOf({1'000'000, 1'000'000}), 2'250'000);
   EXPECT_EQ(asker.CostOf({1, 0}), 1) << "rounded up";
   const std::string_view texts[] = {"한국어 댓글입니다", "an English one"};

@@ -1,4 +1,4 @@
-#include "services/newsfeed/feed/feed_token.h"
+#include "services/newsfeed/feed/feed_query.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

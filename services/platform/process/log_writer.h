@@ -11,14 +11,14 @@ namespace winnow::log {
 // stop: while it lives, a thread of its own writes the lines, which wait in a bounded buffer. Lines
 // beyond it are dropped and counted, and a line says how many once standard error flows again.
 // Before and after its life each line is written by who has it. There is one at a time.
-class LogBackground {
+class LogWriter {
  public:
-  LogBackground();
+  LogWriter();
   // Waits for what is not written yet, at most kFlushLimit; what nobody has read then is left to
   // the thread, which ends with the process.
-  ~LogBackground();
-  LogBackground(const LogBackground&) = delete;
-  LogBackground& operator=(const LogBackground&) = delete;
+  ~LogWriter();
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
 
   // Whether all that was said until now has been written within kFlushLimit.
   static bool Flush();

@@ -12,9 +12,9 @@ namespace winnow::newsfeed {
 
 // Merges the words of articles that this process stored into the index of searches, soon after and
 // outside the log's lock: what was two fifths of the time of an import's statements.
-class SearchWorker {
+class WordMergeWorker {
  public:
-  SearchWorker(SearchStore& store, const CommitPosition& last_commit, Metrics& metrics);
+  WordMergeWorker(SearchStore& store, const CommitPosition& last_commit, Metrics& metrics);
 
   void Start() {
     thread_.Start([this] { return Step(); });

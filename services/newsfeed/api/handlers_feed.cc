@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "services/newsfeed/api/convert.h"
 #include "services/newsfeed/api/handlers.h"
 
-// ListArticles: memory down to its floor, the store below it, in one page.
+// Reading feeds: pages (from memory down to its floor, from the store below it), what is newer,
+// watches, searches, statistics, and how a feed is served.
 namespace winnow::newsfeed {
 namespace {
 
@@ -30,6 +33,9 @@ std::string HotKeyOf(const v1::ListArticlesRequest& request) {
                                                  : std::min(request.page_size(), kMaxPageSize));
   return key;
 }
+
+// A watch has no deadline; catching up has.
+constexpr std::chrono::seconds kCatchUpTime(30);
 
 }  // namespace
 
@@ -104,6 +110,82 @@ std::string Handlers::Finish(const FeedQuery& query, FeedAnswer& answer) const {
   parts_.pages.CountDegraded(answer.behind, answer.cut);
   answer.stale = answer.IsDegraded() || IsStale(answer.freshness.created_at);
   return EncodeResponse(query, answer);
+}
+
+StatusOr<v1::CountNewArticlesResponse> Handlers::CountNewArticles(
+    const rpc::CallContext& call, const v1::CountNewArticlesRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+  WINNOW_ASSIGN_OR_RETURN(const NewerCount newer, parts_.feeds.CountNewer(call.deadline, query));
+  v1::CountNewArticlesResponse response;
+  response.set_article_count(newer.count);
+  response.set_exact(newer.exact);
+  return response;
+}
+
+Status Handlers::WatchArticles(const rpc::CallContext& call,
+                               const v1::WatchArticlesRequest& request,
+                               const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber) {
+  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+  const Deadline limit = std::chrono::steady_clock::now() + kCatchUpTime;
+  return parts_.watches.Watch(parts_.memory_worker, std::min(call.deadline, limit), query,
+                              subscriber);
+}
+
+StatusOr<v1::SearchArticlesResponse> Handlers::SearchArticles(
+    const rpc::CallContext& call, const v1::SearchArticlesRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const SearchQuery query, FromProto(request));
+  WINNOW_ASSIGN_OR_RETURN(SearchPage page, parts_.search.Search(call.deadline, query));
+  v1::SearchArticlesResponse response;
+  for (StoredArticle& article : page.articles) {
+    *response.add_articles() = ToProto(std::move(article));
+  }
+  if (page.next) response.set_next_page_token(NextToken(query, *page.next));
+  return response;
+}
+
+StatusOr<v1::GetFeedStatsResponse> Handlers::GetFeedStats(const rpc::CallContext& call,
+                                                          const v1::GetFeedStatsRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const StatsQuery query, FromProto(request, parts_.clock.Now()));
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<FeedCounter> counters,
+                          parts_.stats.Read(call.deadline, query));
+  v1::GetFeedStatsResponse response;
+  for (const FeedCounter& counter : counters) *response.add_counters() = ToProto(counter);
+  return response;
+}
+
+StatusOr<v1::RefreshFeedResponse> Handlers::RefreshFeed(const rpc::CallContext& call,
+                                                        const v1::RefreshFeedRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+  WINNOW_RETURN_IF_ERROR(parts_.memory_worker.Refill(call.deadline, query.ns, query.category));
+  v1::RefreshFeedResponse response;
+  if (const auto held = parts_.memory.Describe(FeedName(query.ns, query.category))) {
+    response.set_cached_count(static_cast<int32_t>(held->cached));
+    response.set_position(held->position);
+  }
+  if (parts_.projector != nullptr && query.ns == kProjectedNamespace) {
+    parts_.projector->Renew(query.category);
+    response.set_projection_requested(true);
+  }
+  return response;
+}
+
+StatusOr<v1::GetFeedStatusResponse> Handlers::GetFeedStatus(
+    const rpc::CallContext& call, const v1::GetFeedStatusRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
+  const std::string feed = FeedName(query.ns, query.category);
+  FeedStatus status;
+  status.memory = parts_.memory.Describe(feed);
+  status.pages = parts_.pages.counts();
+  status.has_redis = parts_.projections != nullptr;
+  status.redis_away = parts_.projector != nullptr && parts_.projector->away();
+  StatusOr<StoreStatus> stored = parts_.status.Read(call.deadline, query.ns, query.category);
+  if (stored.status().code() == StatusCode::kNotFound) return stored.status();
+  if (stored.ok()) status.store = *std::move(stored);
+  if (parts_.projections != nullptr && query.ns == kProjectedNamespace) {
+    auto projected = parts_.projections->Find(call.deadline, feed);
+    if (projected.ok()) status.projection = *std::move(projected);
+  }
+  return ToProto(status);
 }
 
 }  // namespace winnow::newsfeed

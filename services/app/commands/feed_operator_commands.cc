@@ -1,4 +1,4 @@
-#include "services/app/commands/feed_operator.h"
+#include "services/app/commands/feed_operator_commands.h"
 
 #include <iomanip>
 #include <iostream>

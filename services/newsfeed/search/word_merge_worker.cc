@@ -1,4 +1,4 @@
-#include "services/newsfeed/search/search_worker.h"
+#include "services/newsfeed/search/word_merge_worker.h"
 
 #include <chrono>
 
@@ -18,7 +18,8 @@ constexpr std::chrono::seconds kAfterFailure(60);
 
 }  // namespace
 
-SearchWorker::SearchWorker(SearchStore& store, const CommitPosition& last_commit, Metrics& metrics)
+WordMergeWorker::WordMergeWorker(SearchStore& store, const CommitPosition& last_commit,
+                                 Metrics& metrics)
     : store_(store),
       last_commit_(last_commit),
       merged_(metrics.GetCounter("winnow_newsfeed_search_merged_pages_total",
@@ -27,7 +28,7 @@ SearchWorker::SearchWorker(SearchStore& store, const CommitPosition& last_commit
       failed_(metrics.GetCounter("winnow_newsfeed_search_merge_failures_total",
                                  "Times that this failed; storing articles then merges, too.")) {}
 
-milliseconds SearchWorker::Step() {
+milliseconds WordMergeWorker::Step() {
   const int64_t position = last_commit_.Get();
   if (position <= merged_to_) return kInterval;
   const auto pages = store_.MergeWords(steady_clock::now() + kMergeTime);

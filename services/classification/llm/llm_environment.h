@@ -11,9 +11,9 @@
 namespace winnow::classification {
 
 // The network, time, randomness and metrics of a language model's client. Thread-safe.
-class LlmWorld {
+class LlmEnvironment {
  public:
-  virtual ~LlmWorld() = default;
+  virtual ~LlmEnvironment() = default;
   // POSTs a request; gives up once `stop` returns true.
   virtual WireReply Post(const std::string& body, FunctionRef<bool()> stop) = 0;
   virtual Deadline Now() { return std::chrono::steady_clock::now(); }

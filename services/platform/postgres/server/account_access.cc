@@ -1,4 +1,4 @@
-#include "services/platform/postgres/server/enter.h"
+#include "services/platform/postgres/server/account_access.h"
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
