@@ -23,7 +23,7 @@ constexpr const char* kFooter = R"(First steps:
   winnow dedup duplicates
 
 Exit codes: 0 done; 1 failed; 2 wrong call or configuration; 3 the server or what it needs is away;
-4 imported, except what was refused; 130 interrupted; 141 nobody reads standard output.
+4 imported, except what was refused; 130 interrupted; 141 standard output was closed.
 `winnow COMMAND --help` shows its options.)";
 
 // Reports an unknown command, for which the library only says that one is missing. Whether there

@@ -82,7 +82,7 @@ class HttpLlmWorld final : public LlmEnvironment {
     return reply;
   }
 
-  // Polls: a task that is stopped notifies nobody.
+  // Polls: stopping a task sends no notification.
   void Wait(Deadline until, FunctionRef<bool()> stop) override {
     std::mutex mutex;
     std::condition_variable never;

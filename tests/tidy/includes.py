@@ -104,6 +104,8 @@ def room_of(path: str) -> str:
 
 
 def role_of(path: str) -> str:
+    if path.endswith(".sql.h"):  # made of a .sql file
+        return "sql"
     room = room_of(path)
     last = re.split(r"[_/]", PurePosixPath(path).name.split(".")[0])
     if room == "":

@@ -197,7 +197,7 @@ std::string MakeModelCard(const std::string& version, const std::vector<TrainedH
       "- It reads n-grams, not meaning: irony, quotation and context escape it.\n"
       "- `suggestion`: own examples of one author ([guideline](suggestions.md)); its figure says\n"
       "  nothing of a real channel's comments.\n"
-      "- It assists people. Do not let it alone punish anybody.\n";
+      "- It assists people. Do not let it alone decide sanctions.\n";
   return card;
 }
 

@@ -1,6 +1,5 @@
 #include "services/app/commands/dedup_duplicates.h"
 
-#include <algorithm>
 #include <iostream>
 #include <map>
 #include <vector>

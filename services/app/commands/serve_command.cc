@@ -74,7 +74,7 @@ void PrintReady(const config::v1::Config& config, const Serving& serving) {
   std::cout << "; " << serving.place() << std::endl;
 }
 
-// Nobody takes that of an earlier run for this one's.
+// So that the file of an earlier run is not taken for this one's.
 Status RemoveAddressFile(const std::string& path) {
   std::error_code error;
   std::filesystem::remove(path, error);
@@ -167,7 +167,7 @@ int RunServe(const ServeOptions& options, const Interrupt& interrupt) {
   const Status status = Run(config, options, interrupt, serving);
   if (serving.port_dead() && !interrupt.requested()) ExitDead();
   if (!status.ok()) {
-    // The error is the last line; nobody reads it where the log is not read.
+    // The error is the last line; it is lost if standard error is not read.
     return log::LogWriter::Flush() ? Fail(status) : ExitCodeOf(status);
   }
   log::Info("stopped");

@@ -7,7 +7,7 @@ namespace {
 
 using newsfeed::v1::NewsFeedService;
 
-// A source with more names than this sends tags, which make no tree that anybody reads.
+// A source with more names than this sends tags, not categories.
 constexpr size_t kMaxCategories = 1000;
 
 bool CanBeCategory(const std::string& name) {

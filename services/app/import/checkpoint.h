@@ -30,7 +30,7 @@ struct Checkpoint {
   std::set<std::string> undecided;  // ids of items that were stored and wait for their decision
 };
 
-// Where the checkpoint of an import goes when nobody says: $XDG_STATE_HOME/winnow or
+// The default path of an import's checkpoint: $XDG_STATE_HOME/winnow or
 // ~/.local/state/winnow. Absent when there is no such place.
 std::optional<std::string> DefaultCheckpointPath(const ImportIdentity& identity);
 
@@ -38,7 +38,7 @@ std::optional<std::string> DefaultCheckpointPath(const ImportIdentity& identity)
 // none.
 std::optional<Checkpoint> ReadCheckpoint(const std::string& path, const ImportIdentity& identity);
 
-// Whether a file that somebody named may be replaced: absent, empty, or a checkpoint of whatever
+// Whether the file of --checkpoint may be replaced: absent, empty, or a checkpoint of whatever
 // import.
 Status CheckMayReplace(const std::string& path);
 

@@ -8,10 +8,10 @@ using dedup::v1::GetDecisionRequest;
 using std::chrono::milliseconds;
 
 constexpr int kThreads = 8;
-// How long nobody asks after an answer of "not yet".
+// The pause after an answer of "not yet".
 constexpr milliseconds kPause{50};
-// An item that is asked for so often in vain, e.g. because its event is tried again with backoff,
-// lets the others go first from then on.
+// An item that is still undecided after so many requests, e.g. because its event is tried again
+// with backoff, lets the others go first from then on.
 constexpr int kTriesInFront = 20;
 
 }  // namespace
@@ -100,7 +100,7 @@ void DecisionWaiter::Answered(Question question, const Status& status) {
   --asking_;
   if (status.ok()) {
     last_progress_ = Clock::now();
-    // Cancelled by a server that is stopping, or by a signal, after which nobody waits.
+    // Cancelled by a server that is stopping, or by a signal, after which the answer is not needed.
   } else if (status.code() == StatusCode::kNotFound || status.code() == StatusCode::kCancelled ||
              IsTransient(status)) {
     not_before_ = Clock::now() + kPause;

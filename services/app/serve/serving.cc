@@ -156,7 +156,8 @@ Status Serving::StartTargets() {
   WINNOW_RETURN_IF_ERROR(transport_->Start());
   AwaitStarted();
   if (start_called_off_.stop_requested()) return CalledOff();
-  // Who reads "ready" may ask for health at once. A dependency that is away keeps nobody out.
+  // Who reads "ready" may ask for health at once. A dependency that is unavailable does not delay
+  // this.
   server_->AwaitServing(std::chrono::steady_clock::now() + kServingLimit,
                         start_called_off_.get_token());
   server_->StartSelfCheck([this] {
@@ -187,7 +188,7 @@ Status Serving::Stop() {
   const Deadline latest = steady_clock::now() + MicrosOf(config_.calls().drain_delay()) + limit;
   if (store_) store_->EndBy(latest);
   if (server_) server_->AnnounceEnd(hurried_.get_token());
-  // One deadline for all that follows: a PostgreSQL that is silent by then holds nobody up.
+  // One deadline for all that follows: a PostgreSQL that does not answer by then is not waited for.
   const Deadline end = std::min(latest, steady_clock::now() + limit);
   if (store_) store_->EndBy(end);
   // A caller that does not read may use up its part, not that of the events and the workers.

@@ -1,37 +1,10 @@
 #include "services/classification/audit/audit_store.h"
 
+#include "services/classification/audit/audit_store.sql.h"
 #include "services/platform/base/hash.h"
 
 namespace winnow::classification {
 namespace {
-
-// Entries that differ in their comment alone and in what it was and is.
-constexpr pg::Statement kAudit{
-    "classification.audit",
-    "INSERT INTO classification.audit_entries (comment_id, before, after, namespace, video_id, "
-    "run, appeal, actor, action, note, create_time) SELECT u.comment_id, u.before, u.after, $4, "
-    "$5, $6::bigint, $7::bigint, $8, $9, $10, $11::timestamptz "
-    "FROM unnest($1::text[], $2::text[], $3::text[]) AS u(comment_id, before, after)"};
-
-#define WINNOW_AUDIT_COLUMNS \
-  "id, video_id, comment_id, run, appeal, actor, action, before, after, note, create_time"
-constexpr pg::Statement kListAudit{"classification.list_audit",
-                                   "SELECT " WINNOW_AUDIT_COLUMNS
-                                   " FROM classification.audit_entries WHERE namespace = $1 "
-                                   "AND id < $2 ORDER BY id DESC LIMIT $3"};
-constexpr pg::Statement kListAuditOf{"classification.list_audit_of",
-                                     "SELECT " WINNOW_AUDIT_COLUMNS
-                                     " FROM classification.audit_entries WHERE namespace = $1 "
-                                     "AND id < $2 AND video_id = $4 ORDER BY id DESC LIMIT $3"};
-// Below the oldest transaction in flight everything is settled: nothing can come before it later.
-constexpr pg::Statement kChanges{
-    "classification.read_changes",
-    "SELECT " WINNOW_AUDIT_COLUMNS
-    ", writer::text FROM classification.audit_entries "
-    "WHERE namespace = $1 AND (writer, id) > ($2::text::xid8, $3::bigint) "
-    "AND writer < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY writer, id LIMIT $4"};
-constexpr pg::Statement kHead{"classification.changes_head",
-                              "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"};
 
 AuditEntry ToAudit(const pqxx::row& row) {
   AuditEntry entry;
@@ -67,7 +40,7 @@ void AddAudits(pg::Session& session, const std::string& ns, const AuditEntry& co
     before.AddText(one.before);
     after.AddText(one.after);
   }
-  session.Execute(kAudit, ids, before, after, ns, common.video_id, common.run, common.appeal,
+  session.Execute(sql::kAudit, ids, before, after, ns, common.video_id, common.run, common.appeal,
                   common.actor, common.action, common.note, now);
 }
 
@@ -76,9 +49,9 @@ StatusOr<std::vector<AuditEntry>> AuditStore::ListAudit(Deadline deadline, const
                                                         int count) {
   return reads_.Statements(
       deadline, [&](pg::Session& session) -> StatusOr<std::vector<AuditEntry>> {
-        const pqxx::result rows = video_id.empty()
-                                      ? session.Execute(kListAudit, ns, before, count)
-                                      : session.Execute(kListAuditOf, ns, before, count, video_id);
+        const pqxx::result rows =
+            video_id.empty() ? session.Execute(sql::kListAudit, ns, before, count)
+                             : session.Execute(sql::kListAuditOf, ns, before, count, video_id);
         std::vector<AuditEntry> entries;
         for (const pqxx::row& row : rows) entries.push_back(ToAudit(row));
         return entries;
@@ -90,7 +63,8 @@ StatusOr<AuditStore::Changes> AuditStore::ReadChanges(Deadline deadline, const s
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Changes> {
     Changes changes;
     changes.epoch = Hash64(session.epoch());
-    for (const pqxx::row& row : session.Execute(kChanges, ns, std::to_string(writer), id, count)) {
+    for (const pqxx::row& row :
+         session.Execute(sql::kReadChanges, ns, std::to_string(writer), id, count)) {
       changes.entries.push_back({ToAudit(row), row[11].as<uint64_t>()});
     }
     return changes;
@@ -99,7 +73,7 @@ StatusOr<AuditStore::Changes> AuditStore::ReadChanges(Deadline deadline, const s
 
 StatusOr<AuditStore::Head> AuditStore::ChangesHead(Deadline deadline) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Head> {
-    const pqxx::row row = session.Execute(kHead)[0];
+    const pqxx::row row = session.Execute(sql::kChangesHead)[0];
     return Head{row[0].as<uint64_t>(), Hash64(session.epoch())};
   });
 }

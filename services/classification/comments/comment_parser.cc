@@ -1,7 +1,5 @@
 #include "services/classification/comments/comment_parser.h"
 
-#include <charconv>
-
 #include "services/classification/comments/csv_reader.h"
 #include "services/classification/comments/raw_time.h"
 #include "services/platform/base/format/json_reader.h"

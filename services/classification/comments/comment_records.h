@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "services/platform/base/clock.h"
 
@@ -31,7 +30,7 @@ inline constexpr size_t kFailures = 11;
 inline constexpr size_t kStatuses = 4;
 using StatusCounts = std::array<int64_t, kStatuses>;  // by CommentStatus; kNone: unclassified
 
-inline constexpr float kNoScore = -1;  // nobody gave one
+inline constexpr float kNoScore = -1;  // absent
 
 // A comment as it is stored.
 struct Comment {

@@ -1,29 +1,11 @@
 #include "services/classification/comments/request_store.h"
 
+#include "services/classification/comments/request_store.sql.h"
+
 namespace winnow::classification {
-namespace {
-
-constexpr pg::Statement kRecall{
-    "classification.recall_request",
-    "SELECT content, numbers[1], numbers[2], numbers[3] FROM classification.requests "
-    "WHERE namespace = $1 AND method = $2 AND request_id = $3"};
-constexpr pg::Statement kRemember{
-    "classification.remember_request",
-    "INSERT INTO classification.requests (namespace, method, request_id, content, video, numbers, "
-    "create_time) VALUES ($1, $2, $3, $4, nullif($5::bigint, 0), $6::bigint[], $7::timestamptz) "
-    "ON CONFLICT DO NOTHING"};
-
-constexpr pg::Statement kSweep{
-    "classification.sweep_requests",
-    "DELETE FROM classification.requests WHERE (namespace, method, request_id) IN "
-    "(SELECT namespace, method, request_id FROM classification.requests "
-    "WHERE create_time < $1::timestamptz ORDER BY create_time LIMIT $2)"};
-
-}  // namespace
-
 StatusOr<std::optional<Numbers>> Recall(pg::Session& session, const RequestKey& key) {
   if (key.id.empty()) return std::optional<Numbers>();
-  const pqxx::result rows = session.Execute(kRecall, key.ns, key.method, key.id);
+  const pqxx::result rows = session.Execute(sql::kRecallRequest, key.ns, key.method, key.id);
   if (rows.empty()) return std::optional<Numbers>();
   if (static_cast<uint64_t>(rows[0][0].as<int64_t>()) != key.content) {
     return InvalidField("request_id",
@@ -38,7 +20,7 @@ Status Remember(pg::Session& session, const RequestKey& key, int64_t video, cons
   if (key.id.empty()) return OkStatus();
   pg::Array array;
   for (const int64_t number : numbers) array.Add(number);
-  const auto put = session.Execute(kRemember, key.ns, key.method, key.id,
+  const auto put = session.Execute(sql::kRememberRequest, key.ns, key.method, key.id,
                                    static_cast<int64_t>(key.content), video, array, now);
   if (put.affected_rows() == 1) return OkStatus();
   return Aborted(Reason::kWriteConflict, "the same request_id came twice at once: send it again");
@@ -52,7 +34,8 @@ StatusOr<std::optional<Numbers>> RequestStore::FindRequest(Deadline deadline,
 StatusOr<int64_t> RequestStore::SweepRequests(Deadline deadline, int limit) {
   const Time oldest = clock_.Now() - retention_;
   return writes_.Statements(deadline, [&](pg::Session& session) -> StatusOr<int64_t> {
-    return static_cast<int64_t>(session.Execute(kSweep, oldest, limit).affected_rows());
+    return static_cast<int64_t>(
+        session.Execute(sql::kSweepRequests, oldest, limit).affected_rows());
   });
 }
 

@@ -53,7 +53,7 @@ Failure FailureOf(const WireReply& reply) {
   return Failure::kSchema;
 }
 
-// The first choice, as far as anybody reads it.
+// The first choice, as far as it is read.
 struct Choice {
   bool found = false;
   bool refused = false;

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "services/classification/comments/comment_records.h"
@@ -31,7 +30,7 @@ struct ChatAnswer {
   // kNone: `labels` hold. Else nothing of the answer does.
   Failure failure = Failure::kNone;
   std::vector<int> labels{};     // by ordinal: index of the label, -1: missing or none of them
-  int64_t foreign = 0;           // keys that nobody asked for; ignored
+  int64_t foreign = 0;           // unknown keys; ignored
   std::optional<Usage> usage{};  // also of a failed answer: it is paid for
 };
 

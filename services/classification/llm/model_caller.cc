@@ -34,7 +34,7 @@ std::string NewNonce(LlmEnvironment& world) {
   return std::string("fence-") + hex.data();
 }
 
-// The texts as they are asked: canaries at places that nobody can guess.
+// The texts as they are asked: canaries at unpredictable places.
 struct Lineup {
   std::vector<std::string_view> texts;
   std::vector<std::pair<size_t, CommentStatus>> canaries;  // by place

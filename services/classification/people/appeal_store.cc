@@ -3,37 +3,11 @@
 #include "services/classification/audit/audit_store.h"
 #include "services/classification/comments/comment_sql.h"
 #include "services/classification/comments/request_store.h"
+#include "services/classification/people/appeal_store.sql.h"
 #include "services/classification/people/override_store.h"
 
 namespace winnow::classification {
 namespace {
-
-constexpr pg::Statement kAppeal{
-    "classification.create_appeal",
-    "INSERT INTO classification.appeals (video, namespace, comment, status, actor, note, "
-    "create_time) VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz) RETURNING id"};
-#define WINNOW_APPEALS                                                                       \
-  "SELECT a.id, w.namespace, w.video_id, c.id, a.status, a.state, a.actor, a.note, "         \
-  "a.create_time, a.resolver, a.resolve_note, a.resolve_time FROM classification.appeals a " \
-  "JOIN classification.comments c ON c.number = a.comment "                                  \
-  "JOIN classification.videos w ON w.number = a.video "
-constexpr pg::Statement kReadAppeal{"classification.read_appeal",
-                                    WINNOW_APPEALS "WHERE a.id = $1 AND a.namespace = $2"};
-constexpr pg::Statement kListAll{
-    "classification.list_appeals",
-    WINNOW_APPEALS "WHERE a.namespace = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3"};
-constexpr pg::Statement kListState{
-    "classification.list_appeals_in_state", WINNOW_APPEALS
-    "WHERE a.namespace = $1 AND a.id < $2 AND a.state = $4::smallint "
-    "ORDER BY a.id DESC LIMIT $3"};
-constexpr pg::Statement kListVideo{
-    "classification.list_appeals_of_video", WINNOW_APPEALS
-    "WHERE a.video = $1 AND a.id < $2 "
-    "AND ($4::smallint = 0 OR a.state = $4::smallint) ORDER BY a.id DESC LIMIT $3"};
-constexpr pg::Statement kCloseAppeal{
-    "classification.close_appeal",
-    "UPDATE classification.appeals SET state = $2::smallint, resolver = $3, resolve_note = $4, "
-    "resolve_time = $5::timestamptz WHERE id = $1 AND state = 1"};
 
 Appeal ToAppeal(const pqxx::row& row) {
   return {row[0].as<int64_t>(),
@@ -50,7 +24,7 @@ Appeal ToAppeal(const pqxx::row& row) {
 }
 
 StatusOr<Appeal> Read(pg::Session& session, const NumberKey& key) {
-  const pqxx::result rows = session.Execute(kReadAppeal, key.id, key.ns);
+  const pqxx::result rows = session.Execute(sql::kReadAppeal, key.id, key.ns);
   if (rows.empty()) return NotFound("appeal", std::to_string(key.id));
   return ToAppeal(rows[0]);
 }
@@ -99,7 +73,7 @@ StatusOr<Appeal> AppealStore::CreateAppeal(Deadline deadline, const NewAppeal& m
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, made.request));
     if (done) return Read(session, {ns, (*done)[0]});
     const auto id = session
-                        .Execute(kAppeal, video.number, ns, current[0]->number,
+                        .Execute(sql::kCreateAppeal, video.number, ns, current[0]->number,
                                  static_cast<int>(current[0]->status), made.author.actor,
                                  made.author.note, now)[0][0]
                         .as<int64_t>();
@@ -128,11 +102,12 @@ StatusOr<std::vector<Appeal>> AppealStore::ListAppeals(Deadline deadline,
     pqxx::result rows;
     if (!query.video_id.empty()) {
       WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, {query.ns, query.video_id}));
-      rows = session.Execute(kListVideo, video.number, query.before, query.count, state);
+      rows =
+          session.Execute(sql::kListAppealsOfVideo, video.number, query.before, query.count, state);
     } else if (state != 0) {
-      rows = session.Execute(kListState, query.ns, query.before, query.count, state);
+      rows = session.Execute(sql::kListAppealsInState, query.ns, query.before, query.count, state);
     } else {
-      rows = session.Execute(kListAll, query.ns, query.before, query.count);
+      rows = session.Execute(sql::kListAppeals, query.ns, query.before, query.count);
     }
     std::vector<Appeal> appeals;
     for (const pqxx::row& row : rows) appeals.push_back(ToAppeal(row));
@@ -147,8 +122,9 @@ StatusOr<Appeal> AppealStore::ResolveAppeal(Deadline deadline, const Resolution&
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, appeal.video, Lock::kUpdate));
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, resolution.request));
     if (done) return Read(session, resolution.appeal);
-    const auto closed = session.Execute(kCloseAppeal, appeal.id, static_cast<int>(resolution.state),
-                                        resolution.author.actor, resolution.author.note, now);
+    const auto closed =
+        session.Execute(sql::kCloseAppeal, appeal.id, static_cast<int>(resolution.state),
+                        resolution.author.actor, resolution.author.note, now);
     if (closed.affected_rows() == 0) {
       return FailedPrecondition("the appeal is resolved already");
     }

@@ -3,29 +3,13 @@
 #include "services/classification/audit/audit_store.h"
 #include "services/classification/comments/request_store.h"
 #include "services/classification/policy/policy_codec.h"
+#include "services/classification/policy/policy_store.sql.h"
 
 namespace winnow::classification {
-namespace {
-
-constexpr pg::Statement kGetPolicy{
-    "classification.get_policy",
-    "SELECT version, body, create_time FROM classification.policies WHERE namespace = $1 AND name "
-    "= $2 "
-    "AND ($3::bigint = 0 OR version = $3::bigint) ORDER BY version DESC LIMIT 1"};
-constexpr pg::Statement kPutPolicy{
-    "classification.put_policy",
-    "INSERT INTO classification.policies (namespace, name, version, body, create_time) "
-    "SELECT $1, $2, $3::bigint, $5::bytea, $6::timestamptz WHERE coalesce((SELECT max(version) "
-    "FROM classification.policies WHERE namespace = $1 AND name = $2), $4::bigint) = $3::bigint - "
-    "1 "
-    "ON CONFLICT DO NOTHING"};
-
-}  // namespace
-
 StatusOr<PolicyStore::PolicyRow> PolicyStore::GetPolicy(Deadline deadline, const std::string& ns,
                                                         const std::string& name, int64_t version) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<PolicyRow> {
-    const pqxx::result rows = session.Execute(kGetPolicy, ns, name, version);
+    const pqxx::result rows = session.Execute(sql::kGetPolicy, ns, name, version);
     if (rows.empty()) return NotFound("policy", name);
     return PolicyRow{rows[0][0].as<int64_t>(), pg::ToBytes(rows[0][1]), pg::ToTime(rows[0][2])};
   });
@@ -37,7 +21,7 @@ StatusOr<int64_t> PolicyStore::PutPolicy(Deadline deadline, const NewPolicy& pol
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, policy.request));
     if (done) return (*done)[0];
     const int64_t version = policy.base + 1;
-    const auto put = session.Execute(kPutPolicy, policy.ns, policy.name, version, policy.first,
+    const auto put = session.Execute(sql::kPutPolicy, policy.ns, policy.name, version, policy.first,
                                      pg::ToParameterBytes(policy.body), now);
     if (put.affected_rows() == 0) {
       return Aborted(Reason::kStaleEtag, "the policy has another version now: read it again");

@@ -52,7 +52,7 @@ class CachedPolicyStore {
  public:
   explicit CachedPolicyStore(PolicyStore& store) : store_(store) {}
 
-  // Version 0 is the newest; "default" has version 1 where nobody wrote one. NOT_FOUND.
+  // Version 0 is the newest; "default" has version 1 unless one was written. NOT_FOUND.
   StatusOr<std::shared_ptr<const Decider>> Get(Deadline deadline, const std::string& ns,
                                                const std::string& name, int64_t version);
 

@@ -1,23 +1,9 @@
 #include "services/classification/projection/projection_store.h"
 
+#include "services/classification/projection/projection_store.sql.h"
+
 namespace winnow::classification {
 namespace {
-
-constexpr pg::Statement kUnprojected{
-    "classification.unprojected_videos",
-    "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
-    "WHERE revision <> projected ORDER BY number LIMIT $1"};
-constexpr pg::Statement kProjectedVideos{
-    "classification.projected_videos",
-    "SELECT namespace, video_id, number, revision, expire_time FROM classification.videos "
-    "WHERE number > $1 AND revision > 0 AND ($3 OR revision = projected) ORDER BY number "
-    "LIMIT $2"};
-constexpr pg::Statement kSetProjected{
-    "classification.set_projected",
-    "UPDATE classification.videos SET projected = $2 WHERE number = $1"};
-constexpr pg::Statement kForgetProjections{
-    "classification.forget_projections",
-    "UPDATE classification.videos SET projected = -1 WHERE revision > 0"};
 
 std::vector<ProjectionStore::Unprojected> ToUnprojected(const pqxx::result& rows) {
   std::vector<ProjectionStore::Unprojected> videos;
@@ -36,7 +22,7 @@ StatusOr<std::vector<ProjectionStore::Unprojected>> ProjectionStore::Unprojected
     Deadline deadline, int limit) {
   return reads_.Statements(deadline,
                            [&](pg::Session& session) -> StatusOr<std::vector<Unprojected>> {
-                             return ToUnprojected(session.Execute(kUnprojected, limit));
+                             return ToUnprojected(session.Execute(sql::kUnprojectedVideos, limit));
                            });
 }
 
@@ -44,20 +30,20 @@ StatusOr<std::vector<ProjectionStore::Unprojected>> ProjectionStore::ProjectedVi
     Deadline deadline, int64_t after, int limit, bool with_behind) {
   return reads_.Statements(
       deadline, [&](pg::Session& session) -> StatusOr<std::vector<Unprojected>> {
-        return ToUnprojected(session.Execute(kProjectedVideos, after, limit, with_behind));
+        return ToUnprojected(session.Execute(sql::kProjectedVideos, after, limit, with_behind));
       });
 }
 
 Status ProjectionStore::SetProjected(Deadline deadline, const Unprojected& video) {
   return writes_.Statements(deadline, [&](pg::Session& session) {
-    session.Execute(kSetProjected, video.number, video.revision);
+    session.Execute(sql::kSetProjected, video.number, video.revision);
     return OkStatus();
   });
 }
 
 Status ProjectionStore::ForgetProjections(Deadline deadline) {
   return writes_.Statements(deadline, [&](pg::Session& session) {
-    session.Execute(kForgetProjections);
+    session.Execute(sql::kForgetProjections);
     return OkStatus();
   });
 }

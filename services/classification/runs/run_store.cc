@@ -1,6 +1,7 @@
 #include "services/classification/runs/run_store.h"
 
 #include "services/classification/comments/request_store.h"
+#include "services/classification/runs/run_store.sql.h"
 
 namespace winnow::classification {
 namespace {
@@ -8,72 +9,9 @@ namespace {
 constexpr int kMaxUnfinished = 10;
 constexpr std::chrono::seconds kRetryStart(5);
 
-constexpr pg::Statement kHasRun{"classification.has_run",
-                                "SELECT 1 FROM classification.runs WHERE id = $1"};
-constexpr pg::Statement kUnfinished{
-    "classification.unfinished_runs",
-    "SELECT count(*) FROM classification.runs WHERE video = $1 AND state IN (1, 2, 3)"};
-constexpr pg::Statement kInsertRun{
-    "classification.insert_run",
-    "INSERT INTO classification.runs (video, classifier, model, policy, policy_version, state, "
-    "activate, input_high, input_count, budget_micros, create_time, end_time) "
-    "SELECT $1, $2, $3, $4, $5, CASE WHEN w.comment_count = 0 THEN 4 WHEN $2 = 'external' THEN 2 "
-    "ELSE 1 END, $6, coalesce((SELECT c.number FROM classification.comments c "
-    "WHERE c.video = $1 ORDER BY c.number DESC LIMIT 1), 0), w.comment_count, $7, "
-    "$8::timestamptz, CASE WHEN w.comment_count = 0 THEN $8::timestamptz END "
-    "FROM classification.videos w WHERE w.number = $1 RETURNING id"};
-// Overrides hold in every run from its beginning.
-constexpr pg::Statement kPlaceOverrides{
-    "classification.place_overrides",
-    "WITH placed AS (INSERT INTO classification.verdicts "
-    "(run, comment, resolved, overridden, sort_time) "
-    "SELECT $2, o.comment, o.status, TRUE, c.sort_time FROM classification.overrides o "
-    "CROSS JOIN LATERAL (SELECT sort_time FROM classification.comments "
-    "WHERE number = o.comment LIMIT 1) c WHERE o.video = $1 RETURNING resolved) "
-    "UPDATE classification.runs SET "
-    "n_normal = (SELECT count(*) FROM placed WHERE resolved = 1), "
-    "n_filtered = (SELECT count(*) FROM placed WHERE resolved = 2), "
-    "n_suggestion = (SELECT count(*) FROM placed WHERE resolved = 3) WHERE id = $2"};
-// The newest ended runs stay, and those that the video points to.
-constexpr pg::Statement kPrune{
-    "classification.prune_runs",
-    "DELETE FROM classification.runs WHERE id IN (SELECT r.id FROM classification.runs r "
-    "JOIN classification.videos w ON w.number = r.video WHERE r.video = $1 AND r.state IN (4, 5) "
-    "AND r.id IS DISTINCT FROM w.active_run AND r.id IS DISTINCT FROM w.previous_run "
-    "ORDER BY r.id DESC OFFSET 10)"};
-
-constexpr pg::Statement kList{
-    "classification.list_runs",
-    "SELECT " WINNOW_RUN_COLUMNS
-    " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
-    "WHERE r.video = $1 AND r.classifier <> '' AND r.id < $2 ORDER BY r.id DESC LIMIT $3"};
-constexpr pg::Statement kSetBudget{
-    "classification.set_run_budget",
-    "UPDATE classification.runs SET budget_micros = $2 WHERE id = $1"};
-// One round trip, and the commit in it: migrations/0005_swap.sql.
-constexpr pg::Statement kSwap{
-    "classification.swap_run",
-    "SELECT " WINNOW_RUN_COLUMNS
-    ", s.outcome FROM classification.swap_run($1, $2, $3, $4, $5, $6, $7::timestamptz) s "
-    "CROSS JOIN LATERAL (SELECT (s.r).*) r CROSS JOIN LATERAL (SELECT (s.w).*) w"};
-
-constexpr pg::Statement kToActivate{
-    "classification.runs_to_activate",
-    "SELECT " WINNOW_RUN_COLUMNS
-    " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
-    "WHERE r.activate AND r.state = 4 ORDER BY r.id LIMIT 100"};
-constexpr pg::Statement kDropActivation{
-    "classification.drop_activation",
-    "UPDATE classification.runs SET activate = FALSE WHERE id = $1"};
-
-constexpr pg::Statement kVideoOfRun{"classification.video_of_run",
-                                    "SELECT w.number, w.video_id FROM classification.runs r "
-                                    "JOIN classification.videos w ON w.number = r.video "
-                                    "WHERE r.id = $1 AND w.namespace = $2 AND r.classifier <> ''"};
-
 // A run that an earlier call made. NOT_FOUND when it is gone by now.
 StatusOr<Run> ReadMadeRun(pg::Session& session, int64_t run) {
-  if (session.Execute(kHasRun, run).empty()) return NotFound("run", std::to_string(run));
+  if (session.Execute(sql::kHasRun, run).empty()) return NotFound("run", std::to_string(run));
   return ReadRun(session, run);
 }
 
@@ -90,8 +28,8 @@ struct Swapped {
 
 Swapped SwapRun(pg::Session& session, const NumberKey& key, bool back, double max_failed_share,
                 const Actor& actor, Time now) {
-  const pqxx::row row = session.Execute(kSwap, key.ns, key.id, back, max_failed_share, actor.actor,
-                                        actor.note, now)[0];
+  const pqxx::row row = session.Execute(sql::kSwapRun, key.ns, key.id, back, max_failed_share,
+                                        actor.actor, actor.note, now)[0];
   const auto outcome = static_cast<Swap>(row[kRunColumns].as<int>());
   if (outcome == Swap::kNoRun) return {};
   return {outcome, ToRun(row)};
@@ -122,31 +60,6 @@ StatusOr<Run> ToResult(Swapped swapped, const NumberKey& key) {
   return Internal("a swap came out as this version does not know");
 }
 
-constexpr pg::Statement kMatrix{
-    "classification.compare_runs",
-    "SELECT coalesce(b.status, 0), coalesce(a.status, 0), count(*) "
-    "FROM (SELECT comment, status FROM classification.verdicts WHERE run = $1) a "
-    "FULL JOIN (SELECT comment, status FROM classification.verdicts WHERE run = $2) b "
-    "ON b.comment = a.comment GROUP BY 1, 2 ORDER BY 1, 2"};
-constexpr pg::Statement kChanges{
-    "classification.compare_changes",
-    "SELECT c.id, coalesce(b.status, 0), coalesce(a.status, 0) FROM classification.comments c "
-    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
-    "  WHERE run = $2 AND comment = c.number LIMIT 1) a ON TRUE "
-    "LEFT JOIN LATERAL (SELECT status FROM classification.verdicts "
-    "  WHERE run = $3 AND comment = c.number LIMIT 1) b ON TRUE "
-    "WHERE c.video = $1 AND c.id > $4 AND coalesce(a.status, 0) <> coalesce(b.status, 0) "
-    "ORDER BY c.id LIMIT $5"};
-
-constexpr pg::Statement kAgreement{
-    "classification.compare_active",
-    "SELECT count(*) FILTER (WHERE a.status = b.status), "
-    "count(*) FILTER (WHERE a.status <> b.status) FROM classification.videos w "
-    "JOIN classification.verdicts a ON a.run = w.active_run "
-    "JOIN classification.verdicts b ON b.run = w.previous_run AND b.comment = a.comment "
-    "WHERE w.number = (SELECT video FROM classification.runs WHERE id = $1) "
-    "AND w.active_run = $1"};
-
 }  // namespace
 
 StatusOr<Run> RunStore::StartRun(Deadline deadline, const NewRun& run) {
@@ -155,17 +68,18 @@ StatusOr<Run> RunStore::StartRun(Deadline deadline, const NewRun& run) {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, LockVideo(session, run.video, Lock::kUpdate));
     WINNOW_ASSIGN_OR_RETURN(const auto done, Recall(session, run.request));
     if (done) return ReadMadeRun(session, (*done)[0]);
-    if (session.Execute(kUnfinished, video.number)[0][0].as<int>() >= kMaxUnfinished) {
+    if (session.Execute(sql::kUnfinishedRuns, video.number)[0][0].as<int>() >= kMaxUnfinished) {
       return Overloaded(
           "the video has 10 unfinished runs, the limit: cancel some, or wait for them",
           kRetryStart);
     }
-    const int64_t id = session
-                           .Execute(kInsertRun, video.number, run.classifier, run.model, run.policy,
-                                    run.policy_version, run.activate, run.budget_micros, now)[0][0]
-                           .as<int64_t>();
-    session.Execute(kPlaceOverrides, video.number, id);
-    session.Execute(kPrune, video.number);
+    const int64_t id =
+        session
+            .Execute(sql::kInsertRun, video.number, run.classifier, run.model, run.policy,
+                     run.policy_version, run.activate, run.budget_micros, now)[0][0]
+            .as<int64_t>();
+    session.Execute(sql::kPlaceOverrides, video.number, id);
+    session.Execute(sql::kPruneRuns, video.number);
     WINNOW_RETURN_IF_ERROR(Remember(session, run.request, video.number, {id}, now));
     return ReadRun(session, id);
   });
@@ -182,7 +96,7 @@ StatusOr<Run> RunStore::ResumeRun(Deadline deadline, const NumberKey& key, int64
       return InvalidField("budget_micros", "is spent already: the run has cost " +
                                                std::to_string(locked.run.cost_micros));
     }
-    if (budget_micros >= 0) session.Execute(kSetBudget, key.id, budget_micros);
+    if (budget_micros >= 0) session.Execute(sql::kSetRunBudget, key.id, budget_micros);
     if (locked.run.state == RunState::kPaused) {
       SetRunState(session, key.id, RunState::kPending, Failure::kNone, now);
     }
@@ -192,12 +106,7 @@ StatusOr<Run> RunStore::ResumeRun(Deadline deadline, const NumberKey& key, int64
 
 StatusOr<Run> RunStore::GetRun(Deadline deadline, const NumberKey& key) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Run> {
-    static constexpr pg::Statement kGet{
-        "classification.get_run",
-        "SELECT " WINNOW_RUN_COLUMNS
-        " FROM classification.runs r JOIN classification.videos w ON w.number = r.video "
-        "WHERE r.id = $1 AND w.namespace = $2 AND r.classifier <> ''"};
-    const pqxx::result rows = session.Execute(kGet, key.id, key.ns);
+    const pqxx::result rows = session.Execute(sql::kGetRun, key.id, key.ns);
     if (rows.empty()) return NotFound("run", std::to_string(key.id));
     return ToRun(rows[0]);
   });
@@ -208,7 +117,7 @@ StatusOr<std::vector<Run>> RunStore::ListRuns(Deadline deadline, const VideoKey&
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Run>> {
     WINNOW_ASSIGN_OR_RETURN(const VideoRow video, FindVideo(session, key));
     std::vector<Run> runs;
-    for (const pqxx::row& row : session.Execute(kList, video.number, before, count)) {
+    for (const pqxx::row& row : session.Execute(sql::kListRuns, video.number, before, count)) {
       runs.push_back(ToRun(row));
     }
     return runs;
@@ -268,14 +177,14 @@ StatusOr<Run> RunStore::RollbackRun(Deadline deadline, const NumberKey& key, con
 StatusOr<std::vector<Run>> RunStore::RunsToActivate(Deadline deadline) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Run>> {
     std::vector<Run> runs;
-    for (const pqxx::row& row : session.Execute(kToActivate)) runs.push_back(ToRun(row));
+    for (const pqxx::row& row : session.Execute(sql::kRunsToActivate)) runs.push_back(ToRun(row));
     return runs;
   });
 }
 
 Status RunStore::DropActivation(Deadline deadline, int64_t run) {
   return writes_.Statements(deadline, [&](pg::Session& session) {
-    session.Execute(kDropActivation, run);
+    session.Execute(sql::kDropActivation, run);
     return OkStatus();
   });
 }
@@ -303,7 +212,7 @@ StatusOr<Written> RunStore::IngestOutcomes(Deadline deadline, const NumberKey& k
 StatusOr<RunStore::FoundInput> RunStore::FindInput(Deadline deadline, const NumberKey& run,
                                                    std::span<const std::string> ids) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<FoundInput> {
-    const pqxx::result video = session.Execute(kVideoOfRun, run.id, run.ns);
+    const pqxx::result video = session.Execute(sql::kVideoOfRun, run.id, run.ns);
     if (video.empty()) return NotFound("run", std::to_string(run.id));
     return FoundInput{{run.ns, video[0][1].as<std::string>()},
                       FindComments(session, video[0][0].as<int64_t>(), ids)};
@@ -312,7 +221,7 @@ StatusOr<RunStore::FoundInput> RunStore::FindInput(Deadline deadline, const Numb
 
 StatusOr<RunStore::Agreement> RunStore::CompareActive(Deadline deadline, int64_t run) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Agreement> {
-    const pqxx::row row = session.Execute(kAgreement, run)[0];
+    const pqxx::row row = session.Execute(sql::kCompareActive, run)[0];
     return Agreement{row[0].as<int64_t>(), row[1].as<int64_t>()};
   });
 }
@@ -321,12 +230,7 @@ StatusOr<Comparison> RunStore::CompareRuns(Deadline deadline, const NumberKey& k
                                            const std::string& after, int count, bool with_matrix) {
   const int64_t run = key.id;
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Comparison> {
-    static constexpr pg::Statement kVideo{
-        "classification.videos_of_runs",
-        "SELECT r.id, r.video FROM classification.runs r "
-        "JOIN classification.videos w ON w.number = r.video "
-        "WHERE r.id IN ($1, $2) AND w.namespace = $3 AND r.classifier <> ''"};
-    const pqxx::result videos = session.Execute(kVideo, run, base, key.ns);
+    const pqxx::result videos = session.Execute(sql::kVideosOfRuns, run, base, key.ns);
     for (const int64_t id : {run, base}) {
       bool found = false;
       for (const pqxx::row& row : videos) found = found || row[0].as<int64_t>() == id;
@@ -341,11 +245,12 @@ StatusOr<Comparison> RunStore::CompareRuns(Deadline deadline, const NumberKey& k
       return static_cast<CommentStatus>(field.as<int>());
     };
     if (with_matrix) {
-      for (const pqxx::row& row : session.Execute(kMatrix, run, base)) {
+      for (const pqxx::row& row : session.Execute(sql::kCompareRuns, run, base)) {
         comparison.matrix.push_back({status(row[0]), status(row[1]), row[2].as<int64_t>()});
       }
     }
-    for (const pqxx::row& row : session.Execute(kChanges, video, run, base, after, count)) {
+    for (const pqxx::row& row :
+         session.Execute(sql::kCompareChanges, video, run, base, after, count)) {
       comparison.changes.push_back({row[0].as<std::string>(), status(row[1]), status(row[2])});
     }
     return comparison;

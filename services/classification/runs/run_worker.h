@@ -51,7 +51,7 @@ class RunWorker {
   void Activated(int64_t run);
 
  private:
-  // One run at a time of one classifier: a slow model holds up nobody else's runs.
+  // One run at a time of one classifier: a slow model does not delay the runs of others.
   struct ClassifierLane {
     std::vector<std::string> name;  // of the classifier
     std::shared_ptr<Classifier> classifier;

@@ -13,8 +13,8 @@
 
 namespace winnow::collector {
 
-// The watches of runs. Runs are read by their positions, a few times a second while somebody
-// watches: runs of other processes are seen too, and none is missed or repeated.
+// The watches of runs. Runs are read by their positions, a few times a second while a watch
+// is open: runs of other processes are seen too, and none is missed or repeated.
 class RunWatches {
  public:
   using Subscriber = rpc::Subscriber<v1::WatchRunsResponse>;

@@ -1,7 +1,5 @@
 #include "services/collector/api/source_convert.h"
 
-#include <set>
-
 #include "services/collector/items/listing.h"
 #include "services/platform/base/hash.h"
 #include "services/platform/base/page_token.h"

@@ -1,29 +1,9 @@
 #include "services/collector/items/item_sql.h"
 
+#include "services/collector/items/item.sql.h"
+
 namespace winnow::collector {
 namespace {
-
-// Lists travel as array literals in text, for unnest would flatten an array of arrays.
-constexpr pg::Statement kInsert{
-    "collector.insert_items",
-    "INSERT INTO collector.items (id, identity, namespace, channel, external_id, url,"
-    "   canonical_url, title, snippet, language, channel_name, image_url, video_url,"
-    "   source_categories, keywords, publish_time, arrival_time, create_time,"
-    "   publish_time_assumed, channel_icon_url, ai_tags)"
-    " SELECT id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
-    "   language, channel_name, image_url, video_url, source_categories::text[], keywords::text[],"
-    "   publish_time, arrival_time, create_time, assumed <> 0, channel_icon_url, ai_tags::text[]"
-    " FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],"
-    "   $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],"
-    "   $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[],"
-    "   $19::bigint[], $20::text[], $21::text[])"
-    "   AS i(id, identity, namespace, channel, external_id, url, canonical_url, title, snippet,"
-    "     language, channel_name, image_url, video_url, source_categories, keywords, publish_time,"
-    "     arrival_time, create_time, assumed, channel_icon_url, ai_tags)"
-    " ON CONFLICT (identity) DO NOTHING RETURNING id"};
-
-constexpr pg::Statement kReadByIdentity{"collector.read_items_by_identity",
-                                        WINNOW_COLLECTOR_ITEMS_BY("identity")};
 
 // The columns from namespace to video_url.
 constexpr std::string Item::*kTexts[] = {
@@ -106,7 +86,7 @@ std::vector<std::string> InsertNew(pg::Session& session, std::span<const Candida
     parameters.Add(*array);
   }
   std::vector<std::string> created;
-  const pqxx::result rows = session.Run(kInsert, parameters);
+  const pqxx::result rows = session.Run(sql::kInsertItems, parameters);
   created.reserve(rows.size());
   for (const auto& row : rows) created.emplace_back(row[0].c_str());
   return created;
@@ -116,7 +96,8 @@ std::vector<Item> ReadByIdentity(pg::Session& session, std::span<const Hash128Va
   pg::BinaryArray keys(pg::BinaryArray::kUuid);
   for (const Hash128Value& identity : identities) keys.AddUuid(identity.high, identity.low);
   std::vector<Item> items;
-  for (const auto& row : session.Execute(kReadByIdentity, keys)) items.push_back(ToItem(row));
+  for (const auto& row : session.Execute(sql::kReadItemsByIdentity, keys))
+    items.push_back(ToItem(row));
   return items;
 }
 

@@ -4,41 +4,15 @@
 #include <unordered_map>
 
 #include "services/collector/items/item_sql.h"
+#include "services/collector/items/item_store.sql.h"
 #include "services/platform/base/page_token.h"
 
 namespace winnow::collector {
 namespace {
 
-constexpr pg::Statement kGet{"collector.get_items", WINNOW_COLLECTOR_ITEMS_BY("id")};
-
 // Before the first page there is no key: nothing comes before these.
 constexpr const char* kEndOfTime = "infinity";
 constexpr const char* kLastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
-// The snapshot filters by the writer's transaction, so that it does not matter when an item arrived
-// by its own account, nor in which order writers began or committed (docs/adr/0004).
-#define WINNOW_COLLECTOR_LIST(channel_filter)                                \
-  "SELECT " WINNOW_COLLECTOR_ITEM_COLUMNS                                    \
-  " FROM collector.items WHERE namespace = $1" channel_filter                \
-  " AND (arrival_time, id) < ($2::timestamptz, $3::uuid)"                    \
-  " AND (id <= $4::uuid OR pg_visible_in_snapshot(writer, $5::pg_snapshot))" \
-  " ORDER BY arrival_time DESC, id DESC LIMIT $6::integer"
-
-constexpr pg::Statement kList{"collector.list_items", WINNOW_COLLECTOR_LIST("")};
-constexpr pg::Statement kListChannel{"collector.list_channel_items",
-                                     WINNOW_COLLECTOR_LIST(" AND channel = $7")};
-
-constexpr pg::Statement kWorld{
-    "collector.read_world",
-    "SELECT pg_current_snapshot()::text, c.system_identifier, o.cluster, o.settled_id"
-    " FROM pg_control_system() AS c, collector.origin AS o"};
-
-// Transaction numbers of another cluster mean nothing here: what came from there is settled.
-constexpr pg::Statement kSettle{
-    "collector.settle",
-    "UPDATE collector.origin SET cluster = c.system_identifier, settled_id = coalesce("
-    "   (SELECT id FROM collector.items ORDER BY id DESC LIMIT 1), settled_id)"
-    " FROM pg_control_system() AS c WHERE cluster <> c.system_identifier"};
 
 // What a new listing would see.
 struct World {
@@ -50,7 +24,7 @@ struct World {
 
 StatusOr<World> ReadWorld(pg::Pool& pool, Deadline deadline) {
   return pool.Statements(deadline, [](pg::Session& session) -> StatusOr<World> {
-    const pqxx::result result = session.Execute(kWorld);
+    const pqxx::result result = session.Execute(sql::kReadWorld);
     if (result.size() != 1) return Internal("collector.origin does not have one row");
     const pqxx::row row = result[0];
     return World{row[0].as<std::string>(), row[1].as<int64_t>(), row[2].as<int64_t>(),
@@ -62,7 +36,7 @@ StatusOr<World> ReadSettledWorld(pg::Pool& reads, pg::Pool& writes, Deadline dea
   WINNOW_ASSIGN_OR_RETURN(World world, ReadWorld(reads, deadline));
   if (world.cluster == world.recorded_cluster) return world;
   WINNOW_RETURN_IF_ERROR(writes.Transaction(deadline, [](pg::Session& session) {
-    session.Execute(kSettle);
+    session.Execute(sql::kSettle);
     return OkStatus();
   }));
   return ReadWorld(reads, deadline);
@@ -78,9 +52,9 @@ std::vector<Item> ReadPage(pg::Session& session, const ListQuery& query, const L
   const int limit = query.page_size + 1;  // one more shows whether there is a next page
   const pqxx::result rows =
       query.channel.empty()
-          ? session.Execute(kList, query.ns, time, id, settled_id, at.snapshot, limit)
-          : session.Execute(kListChannel, query.ns, time, id, settled_id, at.snapshot, limit,
-                            query.channel);
+          ? session.Execute(sql::kListItems, query.ns, time, id, settled_id, at.snapshot, limit)
+          : session.Execute(sql::kListChannelItems, query.ns, time, id, settled_id, at.snapshot,
+                            limit, query.channel);
   std::vector<Item> items;
   items.reserve(rows.size());
   for (const auto& row : rows) items.push_back(ToItem(row));
@@ -97,7 +71,7 @@ StatusOr<std::vector<std::optional<Item>>> ItemStore::Get(Deadline deadline,
   WINNOW_ASSIGN_OR_RETURN(const Items found,
                           reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Items> {
                             Items items;
-                            for (const auto& row : session.Execute(kGet, array)) {
+                            for (const auto& row : session.Execute(sql::kGetItems, array)) {
                               Item item = ToItem(row);
                               items.emplace(item.id, std::move(item));
                             }

@@ -24,7 +24,7 @@ class ItemStore {
   StatusOr<std::vector<StatusOr<PutItem>>> Put(Deadline deadline, std::vector<Item> items,
                                                const std::string& traceparent);
 
-  // The items of these UUIDs, in their order; nullopt for an id that nobody has.
+  // The items of these UUIDs, in their order; nullopt for an unknown id.
   StatusOr<std::vector<std::optional<Item>>> Get(Deadline deadline,
                                                  const std::vector<std::string>& ids);
 

@@ -28,7 +28,7 @@ class LedgerClient {
   void TakeOver(Time store_time);
   void Observe(Time store_time);
 
-  // Holds a credential's turn: nobody else calls with it.
+  // Holds a credential's turn: no other thread calls with it.
   using Turn = std::unique_lock<std::mutex>;
   Turn TakeTurn(const Credential& credential);
 

@@ -9,7 +9,7 @@ namespace winnow::collector {
 
 // The time that the ledger goes by. Anchored when a process takes over, at the earlier of its own
 // clock and the store's, so that one of them alone can jump ahead without harm; from then on it
-// runs by a clock that nobody sets, and follows what vendors say in their Date headers.
+// runs by a monotonic clock, and follows what vendors say in their Date headers.
 class LedgerClock {
  public:
   void Anchor(Time own, Time store, Deadline steady);

@@ -26,8 +26,8 @@ struct QuotaState {
   Outcome blocked_by = Outcome::kNone;
 };
 
-// A vendor's day begins and ends by its clock and a request takes time to arrive: nobody calls that
-// close to it.
+// A vendor's day begins and ends by its clock and a request takes time to arrive: no call is made
+// that close to it.
 inline constexpr std::chrono::seconds kResetGuard{5};
 // A second, with room for calls that arrive closer together than they were sent.
 inline constexpr std::chrono::milliseconds kSecondWindow{1'100};

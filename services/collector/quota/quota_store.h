@@ -26,7 +26,8 @@ class QuotaStore {
   // As it stands; of a credential that never called, an empty one.
   StatusOr<QuotaState> Read(Deadline deadline, const std::string& credential);
 
-  // What is remembered of each page: its picture, "" for none, nullopt when nobody looked lately.
+  // What is remembered of each page: its picture, "" for none, nullopt if it was not fetched
+  // lately.
   StatusOr<std::vector<std::optional<std::string>>> FindPictures(
       Deadline deadline, const std::vector<Hash128Value>& pages);
   struct Picture {

@@ -1,6 +1,5 @@
 #include "services/collector/runs/run_worker.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "services/collector/items/item_store.h"

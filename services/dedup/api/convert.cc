@@ -1,7 +1,5 @@
 #include "services/dedup/api/convert.h"
 
-#include <utility>
-
 #include "services/platform/base/hash.h"
 #include "services/platform/base/page_token.h"
 #include "services/platform/proto/timestamp.h"

@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "services/dedup/history/citations.h"
 #include "services/dedup/history/history.h"

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <utility>
 
 #include "services/dedup/api/convert.h"
 #include "services/platform/base/hash.h"

@@ -1,4 +1,3 @@
-#include <utility>
 
 #include "services/dedup/api/convert.h"
 #include "services/dedup/text/document.h"

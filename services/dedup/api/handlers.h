@@ -3,7 +3,6 @@
 #include <functional>
 #include <mutex>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "services/dedup/api/decision_watch.h"

@@ -4,6 +4,8 @@
 #include <future>
 #include <utility>
 
+#include "services/dedup/decide/bulk_turns.sql.h"
+
 namespace winnow::dedup {
 namespace {
 
@@ -11,14 +13,12 @@ using std::chrono::steady_clock;
 
 // Namespaces whose turns are waited for or held at once.
 constexpr int kThreads = 4;
-// A turn that is held longer than a log transaction may take is of no use to anybody.
+// A turn that is held longer than a log transaction may take has no effect.
 constexpr std::chrono::seconds kHoldTime(20);
 
 // An instance that was stopped in its turn loses it; who waited longer goes on without.
 constexpr const char* kLimits =
     "SET LOCAL lock_timeout = 1000; SET LOCAL idle_in_transaction_session_timeout = 2000";
-constexpr pg::Statement kTakeTurn = {"dedup.take_bulk_turn",
-                                     "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"};
 
 }  // namespace
 
@@ -76,7 +76,7 @@ Status BulkTurns::Hold(pg::Session& session, const std::string& ns, bool& is_gra
   if (is_granted) return OkStatus();  // tried again, since its connection was lost
   const auto begun = steady_clock::now();
   session.ExecuteText(kLimits);
-  session.Execute(kTakeTurn, "winnow.dedup.bulk." + ns);
+  session.Execute(sql::kTakeBulkTurn, "winnow.dedup.bulk." + ns);
   wait_.Observe(std::chrono::duration<double>(steady_clock::now() - begun).count());
   is_granted = true;
   const auto given_back = std::make_shared<std::promise<void>>();

@@ -15,7 +15,7 @@
 namespace winnow::dedup {
 
 // Has the instances that write to one namespace decide what came in bulk one at a time: a document
-// that somebody waits for, whichever instance it came to, then finds one transaction of bulk before
+// that a call waits for, whichever instance it came to, then finds one transaction of bulk before
 // it, not one of each instance. A best-effort fairness lock: without a turn, bulk proceeds
 // without one.
 class BulkTurns {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <string>
 
 #include "services/dedup/log/decision.h"
 #include "services/platform/base/status.h"

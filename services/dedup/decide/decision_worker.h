@@ -58,12 +58,12 @@ class DecisionWorker {
     std::deque<DecisionJob> bulk;
     bool is_busy = false;
     bool is_ready = false;     // it is in ready_
-    bool is_to_load = false;   // though nobody waits
+    bool is_to_load = false;   // though no job waits
     bool is_loading = false;   // a loading thread has made it busy
     bool is_of_start = false;  // readiness waits for it
     int failed_loads = 0;      // in a row
     Status load_error;         // of the last one
-    Deadline retry_load{};     // when it failed: the next try, if nobody asks before
+    Deadline retry_load{};     // when it failed: the next try, unless a job comes first
     // Bulk needs a turn among the instances; `turn` is there (or null) when it has its own.
     bool has_other_writers = false;
     bool is_turn_asked = false;

@@ -1,6 +1,6 @@
 // How the worker's windows are loaded: at the start, when a namespace is first asked for, and again
 // when what a decider holds is not the log's any more. Meanwhile calls of the namespace wait for as
-// long as their deadlines allow, and those that would wait in vain are refused at once.
+// long as their deadlines allow, and those whose deadlines are too short are refused at once.
 #include <algorithm>
 #include <chrono>
 #include <functional>

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // How long a transaction should hold the lock of its log where callers of another instance wait for
-// it, and where nobody else has written to it for a while.
+// it, and if no other process has written to it for a while.
 constexpr milliseconds kLockTime(10);
 constexpr milliseconds kLockTimeAlone(30);
 constexpr std::chrono::seconds kAloneAfter(5);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -29,20 +28,21 @@ struct EmbedderWorkerOptions {
 // Asks another embedder for what it has not asked of late, each text once, and not at all while
 // that one keeps failing: a document is then decided without meaning, at once.
 //
-// Calls are made by two threads of their own, one at a time for what somebody waits for (urgent)
-// and one for bulk, so that callers may leave before the response. An urgent caller leaves when a
-// call takes several times as long as such calls did of late; while it lasts nobody else waits or
-// asks. A response that comes then is cached, and shows how long calls take now. So an embedder
-// that stalls costs a few callers their patience, and one that became slower is waited for again
-// after its first answer. Bulk waits for the end of its calls, and so does everybody before the
-// first answer. A comparison, which nothing waits behind, makes its call itself.
+// Calls are made by two threads of their own, one at a time for urgent documents, which a call
+// waits for, and one for bulk, so that callers may leave before the response. An urgent caller
+// leaves when a call takes several times as long as such calls did of late; while it lasts no other
+// document waits or asks. A response that comes then is cached, and shows how long calls take now.
+// So an embedder that stalls costs a few callers their patience, and one that became slower is
+// waited for again after its first answer. Bulk waits for the end of its calls, and so does
+// everybody before the first answer. A comparison, which nothing waits behind, makes its call
+// itself.
 class EmbedderWorker final {
  public:
   enum class Caller { kUrgent, kBulk, kComparison };
 
   EmbedderWorker(std::unique_ptr<Embedder> model, const EmbedderWorkerOptions& options,
                  Metrics& metrics);
-  // Nobody asks any more. Waits for the calls that are under way, up to their `call_time`.
+  // No more calls are made. Waits for the calls that are under way, up to their `call_time`.
   ~EmbedderWorker();
   EmbedderWorker(const EmbedderWorker&) = delete;
   EmbedderWorker& operator=(const EmbedderWorker&) = delete;
@@ -65,7 +65,7 @@ class EmbedderWorker final {
     std::vector<std::string> texts;  // does not change once the call is under way
     Deadline begun;
     Deadline expected;                   // when an answer would be as usual
-    Deadline overdue = Deadline::max();  // nobody waits longer
+    Deadline overdue = Deadline::max();  // the longest that a document waits
     std::optional<StatusOr<std::vector<index::Vector>>> result;
   };
   struct CallLane {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/dedup/history/decision_store.sql.h"
 #include "services/dedup/history/history_store.h"
 #include "services/dedup/log/decision_sql.h"
 #include "services/dedup/log/log_store.h"
@@ -13,31 +14,9 @@ namespace {
 
 constexpr int64_t kEntriesPage = 2'000;
 
-constexpr pg::Statement kGetDecision = {
-    "dedup.get_decision", "SELECT " WINNOW_DEDUP_DECISION_COLUMNS
-                          " FROM dedup.decisions WHERE namespace = $1 AND document_id = $2"};
-
-constexpr pg::Statement kListDuplicates = {
-    "dedup.list_duplicates",
-    "SELECT seq, document_id, channel, url, similarity, stage, arrival_time FROM dedup.decisions"
-    " WHERE namespace = $1 AND original_id = $2 AND seq > $3 ORDER BY seq LIMIT $4"};
-
-// The original's own channel is counted once, however often it was repeated.
-constexpr pg::Statement kCountChannels = {
-    "dedup.count_channels",
-    "WITH repeated AS (SELECT channel, count(*) AS times FROM dedup.decisions"
-    "   WHERE namespace = $1 AND original_id = $2 GROUP BY channel)"
-    " SELECT channel, times, (sum(times) OVER ())::bigint AS duplicates,"
-    "   count(*) OVER () + ($3::text NOT IN (SELECT channel FROM repeated))::int AS channels"
-    " FROM repeated ORDER BY times DESC, channel LIMIT $4"};
-
-constexpr pg::Statement kGetChannel = {
-    "dedup.get_channel",
-    "SELECT channel FROM dedup.decisions WHERE namespace = $1 AND document_id = $2"};
-
 StatusOr<std::string> ChannelOf(pg::Session& session, const std::string& ns,
                                 const std::string& id) {
-  const pqxx::result rows = session.Execute(kGetChannel, ns, id);
+  const pqxx::result rows = session.Execute(sql::kGetChannel, ns, id);
   if (rows.empty()) return NotFound("document", id);
   return std::string(rows[0][0].c_str());
 }
@@ -53,7 +32,7 @@ Duplicate DuplicateOf(const pqxx::row& row) {
 StatusOr<Decision> DecisionStore::GetDecision(Deadline deadline, const std::string& ns,
                                               const std::string& id) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Decision> {
-    const pqxx::result rows = session.Execute(kGetDecision, ns, id);
+    const pqxx::result rows = session.Execute(sql::kGetDecision, ns, id);
     if (rows.empty()) return NotFound("decision", id);
     Decision decision = DecisionOf(ns, rows[0]);
     AddCandidates(session, ns, {&decision});
@@ -66,7 +45,7 @@ StatusOr<DuplicatePage> DecisionStore::ListDuplicates(Deadline deadline,
                                                       const DuplicateQuery& query) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<DuplicatePage> {
     // One more than asked for shows whether there is a next page.
-    const pqxx::result rows = session.Execute(kListDuplicates, query.ns, query.original_id,
+    const pqxx::result rows = session.Execute(sql::kListDuplicates, query.ns, query.original_id,
                                               query.after, query.page_size + 1);
     if (rows.empty()) {
       WINNOW_RETURN_IF_ERROR(ChannelOf(session, query.ns, query.original_id).status());
@@ -90,7 +69,7 @@ StatusOr<Citations> DecisionStore::GetCitations(Deadline deadline, const std::st
     Citations citations;
     citations.channel_count = 1;
     for (const auto& row :
-         session.Execute(kCountChannels, ns, original_id, channel, kMaxChannelsCounted)) {
+         session.Execute(sql::kCountChannels, ns, original_id, channel, kMaxChannelsCounted)) {
       citations.channels.push_back({row[0].c_str(), row[1].as<int64_t>()});
       citations.duplicate_count = row[2].as<int64_t>();
       citations.channel_count = row[3].as<int64_t>();

@@ -1,50 +1,14 @@
 #include "services/dedup/history/history_store.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "services/dedup/history/history_store.sql.h"
 #include "services/dedup/history/range_sql.h"
 #include "services/dedup/log/decision_sql.h"
 #include "services/dedup/log/log_store.h"
 
 namespace winnow::dedup {
 namespace {
-
-// The inner limit bounds what a rare filter reads.
-constexpr pg::Statement kList = {
-    "dedup.list_decisions",
-    "SELECT " WINNOW_DEDUP_DECISION_COLUMNS ", seq FROM (SELECT " WINNOW_DEDUP_DECISION_COLUMNS
-    ", seq FROM dedup.decisions WHERE namespace = $1 AND seq >= $2 AND seq < $3"
-    "   ORDER BY seq DESC LIMIT $4) AS newest"
-    " WHERE ($5 = 0 OR verdict = $5) AND ($6 = '' OR channel = $6) ORDER BY seq DESC LIMIT $7"};
-
-constexpr pg::Statement kReadAfter = {
-    "dedup.read_decisions_after",
-    "SELECT " WINNOW_DEDUP_DECISION_COLUMNS
-    ", seq FROM dedup.decisions WHERE namespace = $1 AND seq > $2 AND seq <= $3"
-    " ORDER BY seq LIMIT $4"};
-
-constexpr pg::Statement kTopCited = {
-    "dedup.top_cited",
-    "WITH cited AS MATERIALIZED (SELECT original_id, count(*) AS times,"
-    "   max(arrival_time) AS newest, array_agg(DISTINCT channel) AS channels"
-    "   FROM dedup.decisions WHERE namespace = $1 AND seq >= $2 AND seq < $3"
-    "   AND original_id IS NOT NULL GROUP BY original_id"
-    "   HAVING $5::bigint = 0 OR (-count(*), original_id) > (-$5::bigint, $6::text)"
-    "   ORDER BY times DESC, original_id LIMIT $4)"
-    " SELECT c.original_id, o.channel, o.url, o.arrival_time, c.times,"
-    "   cardinality(c.channels) + (o.channel <> ALL (c.channels))::int, c.newest"
-    " FROM cited c CROSS JOIN LATERAL (SELECT channel, url, arrival_time FROM dedup.decisions"
-    "   WHERE namespace = $1 AND document_id = c.original_id LIMIT 1) AS o"
-    " ORDER BY c.times DESC, c.original_id"};
-
-constexpr pg::Statement kReadOverrides = {
-    "dedup.read_overrides",
-    "SELECT wanted.id, o.verdict, o.original_id, o.reason, o.created_by, o.create_time, o.revision"
-    " FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
-    "   (SELECT verdict, original_id, reason, created_by, create_time, revision"
-    "    FROM dedup.overrides WHERE namespace = $1 AND document_id = wanted.id"
-    "    ORDER BY revision DESC LIMIT 1) AS o"};
 
 std::vector<NumberedDecision> NumberedOf(pg::Session& session, const std::string& ns,
                                          const pqxx::result& rows) {
@@ -69,7 +33,7 @@ void AddOverrides(pg::Session& session, const std::string& ns, std::vector<Decis
   for (Decision* decision : decisions) {
     if (by_id.emplace(decision->document_id, decision).second) ids.Add(decision->document_id);
   }
-  for (const auto& row : session.Execute(kReadOverrides, ns, ids)) {
+  for (const auto& row : session.Execute(sql::kReadOverrides, ns, ids)) {
     dedup::Override said;
     said.verdict = static_cast<Verdict>(row[1].as<int>());
     if (!row[2].is_null()) said.original_id = row[2].c_str();
@@ -83,7 +47,8 @@ void AddOverrides(pg::Session& session, const std::string& ns, std::vector<Decis
 
 std::vector<NumberedDecision> ReadDecisionsAfter(pg::Session& session, const std::string& ns,
                                                  int64_t after, int64_t until, int limit) {
-  return NumberedOf(session, ns, session.Execute(kReadAfter, ns, after, until, limit));
+  return NumberedOf(session, ns,
+                    session.Execute(sql::kReadDecisionsAfter, ns, after, until, limit));
 }
 
 StatusOr<DecisionPage> HistoryStore::ListDecisions(Deadline deadline, const DecisionQuery& query) {
@@ -92,10 +57,11 @@ StatusOr<DecisionPage> HistoryStore::ListDecisions(Deadline deadline, const Deci
     if (query.before > 0) range.end = std::min(range.end, query.before);
     const bool is_filtered = query.verdict || !query.channel.empty();
     const int scanned = is_filtered ? kMaxDecisionsScanned : query.page_size;
-    auto found = NumberedOf(session, query.ns,
-                            session.Execute(kList, query.ns, range.first, range.end, scanned,
-                                            query.verdict ? static_cast<int>(*query.verdict) : 0,
-                                            query.channel, query.page_size));
+    auto found =
+        NumberedOf(session, query.ns,
+                   session.Execute(sql::kListDecisions, query.ns, range.first, range.end, scanned,
+                                   query.verdict ? static_cast<int>(*query.verdict) : 0,
+                                   query.channel, query.page_size));
     DecisionPage page;
     // Seqs have no gaps: the scan has come to this one, or to the page's last.
     int64_t reached = range.end - scanned;
@@ -115,7 +81,7 @@ StatusOr<TopPage> HistoryStore::ListTopCited(Deadline deadline, const TopQuery& 
     TopPage page;
     // One more than asked for shows whether there is a next page.
     for (const auto& row :
-         session.Execute(kTopCited, query.ns, seqs.first, seqs.end, query.page_size + 1,
+         session.Execute(sql::kTopCited, query.ns, seqs.first, seqs.end, query.page_size + 1,
                          query.after_count, query.after_id)) {
       page.originals.push_back({row[0].c_str(), row[1].c_str(), row[2].c_str(), pg::ToTime(row[3]),
                                 row[4].as<int64_t>(), row[5].as<int64_t>(), pg::ToTime(row[6])});

@@ -2,46 +2,12 @@
 #include <limits>
 
 #include "services/dedup/history/history_store.h"
+#include "services/dedup/history/history_store_review.sql.h"
 #include "services/dedup/log/decision_sql.h"
 #include "services/dedup/log/log_store.h"
 
 namespace winnow::dedup {
 namespace {
-
-// Drawn, and not reviewed yet.
-constexpr pg::Statement kQueue = {
-    "dedup.review_queue",
-    "SELECT r.kind, r.seq, r.document_id FROM dedup.reviews r LEFT JOIN LATERAL"
-    "   (SELECT true AS known FROM dedup.overrides WHERE namespace = $1"
-    "    AND document_id = r.document_id LIMIT 1) AS said ON true"
-    " WHERE r.namespace = $1 AND r.seq < $2 AND ($3 = 0 OR r.kind = $3) AND said.known IS NULL"
-    " ORDER BY r.seq DESC LIMIT $4"};
-
-constexpr pg::Statement kReadTitles = {
-    "dedup.read_titles",
-    "SELECT wanted.id, e.title FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
-    "   (SELECT seq FROM dedup.decisions WHERE namespace = $1 AND document_id = wanted.id LIMIT 1)"
-    "   AS d CROSS JOIN LATERAL"
-    "   (SELECT title FROM dedup.entries WHERE namespace = $1 AND seq = d.seq LIMIT 1) AS e"};
-
-// Overrides of one decision are made one after the other.
-constexpr pg::Statement kLockDecision = {
-    "dedup.lock_decision",
-    "SELECT 1 FROM dedup.decisions WHERE namespace = $1 AND document_id = $2 FOR UPDATE"};
-
-constexpr pg::Statement kReadOriginal = {
-    "dedup.read_original",
-    "SELECT original_id FROM dedup.decisions WHERE namespace = $1 AND document_id = $2"};
-
-constexpr pg::Statement kReadRequest = {
-    "dedup.read_override_request",
-    "SELECT document_id, verdict, original_id, reason, created_by FROM dedup.overrides"
-    " WHERE namespace = $1 AND request_id = $2"};
-
-constexpr pg::Statement kInsertOverride = {
-    "dedup.insert_override",
-    "INSERT INTO dedup.overrides (namespace, document_id, revision, verdict, original_id, reason,"
-    " created_by, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"};
 
 std::optional<std::string> OrNull(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -59,7 +25,7 @@ StatusOr<Decision> DecisionWithOverride(pg::Session& session, const std::string&
 
 Status CheckOriginal(pg::Session& session, const OverrideRequest& request) {
   if (request.verdict == Verdict::kUnique) return OkStatus();
-  const pqxx::result rows = session.Execute(kReadOriginal, request.ns, request.original_id);
+  const pqxx::result rows = session.Execute(sql::kReadOriginal, request.ns, request.original_id);
   if (rows.empty()) return NotFound("original", request.original_id);
   if (rows[0][0].is_null()) return OkStatus();
   return FailedPrecondition("document " + request.original_id + " is itself a duplicate of " +
@@ -74,7 +40,8 @@ bool SaysTheSame(const Override& said, const OverrideRequest& request) {
 // Whether the request came before. INVALID_ARGUMENT where its id was another's.
 StatusOr<bool> CameBefore(pg::Session& session, const OverrideRequest& request) {
   if (request.request_id.empty()) return false;
-  const pqxx::result rows = session.Execute(kReadRequest, request.ns, request.request_id);
+  const pqxx::result rows =
+      session.Execute(sql::kReadOverrideRequest, request.ns, request.request_id);
   if (rows.empty()) return false;
   const pqxx::row row = rows[0];
   Override said;
@@ -94,8 +61,8 @@ StatusOr<ReviewPage> HistoryStore::ListReviewQueue(Deadline deadline, const Revi
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<ReviewPage> {
     // One more than asked for shows whether there is a next page.
     const pqxx::result rows =
-        session.Execute(kQueue, query.ns, before, query.kind ? static_cast<int>(*query.kind) : 0,
-                        query.page_size + 1);
+        session.Execute(sql::kReviewQueue, query.ns, before,
+                        query.kind ? static_cast<int>(*query.kind) : 0, query.page_size + 1);
     ReviewPage page;
     std::set<std::string> ids;
     for (const auto& row : rows) {
@@ -117,7 +84,7 @@ StatusOr<ReviewPage> HistoryStore::ListReviewQueue(Deadline deadline, const Revi
     std::map<std::string, std::string> titles;
     pg::Array wanted;
     for (const std::string& id : ids) wanted.Add(id);
-    for (const auto& row : session.Execute(kReadTitles, query.ns, wanted)) {
+    for (const auto& row : session.Execute(sql::kReadTitles, query.ns, wanted)) {
       titles[row[0].c_str()] = row[1].c_str();
     }
     for (ReviewItem& item : page.items) {
@@ -131,7 +98,7 @@ StatusOr<ReviewPage> HistoryStore::ListReviewQueue(Deadline deadline, const Revi
 
 StatusOr<Decision> HistoryStore::Override(Deadline deadline, const OverrideRequest& request) {
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Decision> {
-    if (session.Execute(kLockDecision, request.ns, request.document_id).empty()) {
+    if (session.Execute(sql::kLockDecision, request.ns, request.document_id).empty()) {
       return NotFound("decision", request.document_id);
     }
     WINNOW_ASSIGN_OR_RETURN(Decision before,
@@ -142,7 +109,7 @@ StatusOr<Decision> HistoryStore::Override(Deadline deadline, const OverrideReque
     }
     WINNOW_RETURN_IF_ERROR(CheckOriginal(session, request));
     const int64_t revision = before.override_ ? before.override_->revision + 1 : 1;
-    session.Execute(kInsertOverride, request.ns, request.document_id, revision,
+    session.Execute(sql::kInsertOverride, request.ns, request.document_id, revision,
                     static_cast<int>(request.verdict), OrNull(request.original_id), request.note,
                     request.actor, OrNull(request.request_id));
     return DecisionWithOverride(session, request.ns, request.document_id);

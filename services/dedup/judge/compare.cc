@@ -1,6 +1,5 @@
 #include "services/dedup/judge/compare.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "services/dedup/pair/character_overlap.h"

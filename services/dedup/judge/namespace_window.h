@@ -15,7 +15,7 @@
 
 namespace winnow::dedup {
 
-// A namespace's window in memory, as of a position in its log. What was committed by anybody is
+// A namespace's window in memory, as of a position in its log. What any process committed is
 // kept; a batch of its own is appended on trial, and stays only when it was committed too.
 class NamespaceWindow {
  public:

@@ -2,20 +2,10 @@
 
 #include <map>
 
+#include "services/dedup/log/decision.sql.h"
+
 namespace winnow::dedup {
 namespace {
-
-// The LIMIT keeps it a look-up by key for each id: a plain join of a table that was never analysed
-// is planned as a scan of the whole namespace.
-constexpr pg::Statement kReadCandidates = {
-    "dedup.read_candidates",
-    "SELECT wanted.id, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards,"
-    " lead_jaccard, edit_similarity, semantic, probability"
-    " FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
-    "   (SELECT rank, candidate_id, original_id, channel, jaccard, cosine, overlap, stage, guards,"
-    "      lead_jaccard, edit_similarity, semantic, probability"
-    "    FROM dedup.candidates WHERE namespace = $1 AND document_id = wanted.id"
-    "    ORDER BY rank LIMIT 1000) AS found ORDER BY wanted.id, rank"};
 
 constexpr Guard kGuards[] = {Guard::kSameChannel, Guard::kShortTitle, Guard::kChain,
                              Guard::kTemplate, Guard::kContradiction};
@@ -68,7 +58,7 @@ void AddCandidates(pg::Session& session, const std::string& ns, std::vector<Deci
     if (by_id.emplace(decision->document_id, decision).second) ids.Add(decision->document_id);
   }
   if (by_id.empty()) return;
-  for (const auto& row : session.Execute(kReadCandidates, ns, ids)) {
+  for (const auto& row : session.Execute(sql::kReadCandidates, ns, ids)) {
     Candidate candidate;
     candidate.document_id = row[1].c_str();
     candidate.original_id = row[2].c_str();

@@ -9,11 +9,6 @@
 // Rows of dedup.decisions and dedup.candidates to the domain.
 namespace winnow::dedup {
 
-// Columns in the order that DecisionOf reads.
-#define WINNOW_DEDUP_DECISION_COLUMNS                                               \
-  "document_id, channel, verdict, original_id, similarity, stage, policy_version, " \
-  "arrival_time, decide_time, degradations"
-
 Decision DecisionOf(const std::string& ns, const pqxx::row& row);
 
 // Adds the stored candidates of each of these decisions, all of one namespace.

@@ -1,77 +1,10 @@
 #include "services/dedup/log/log_store.h"
 
 #include "services/dedup/log/decision_sql.h"
+#include "services/dedup/log/log_store.sql.h"
 
 namespace winnow::dedup {
 namespace {
-
-constexpr pg::Statement kReadEntries = {
-    "dedup.read_entries",
-    "SELECT e.seq, e.document_id, e.channel, e.title, e.lead, e.canonical_url, e.publish_time,"
-    " e.arrival_time, e.root_seq, r.channel, r.title, r.lead,"
-    " CASE WHEN e.vector_model = $4 THEN e.vector END,"
-    " CASE WHEN r.vector_model = $4 THEN r.vector END FROM dedup.entries e"
-    " LEFT JOIN dedup.entries r ON r.namespace = e.namespace AND r.seq = e.root_seq"
-    "   AND e.root_seq <> e.seq"
-    " WHERE e.namespace = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"};
-
-// Without the join above: most originals are in the window already. What is not kept of a lead does
-// not travel. The LIMIT keeps the plan a walk along the key, also where nothing was analysed yet.
-constexpr pg::Statement kReadWindowPage = {
-    "dedup.read_window_page",
-    "SELECT seq, root_seq, arrival_time, channel, title, canonical_url,"
-    " CASE WHEN $5::boolean OR char_length(replace(title, ' ', '')) < $6::integer"
-    "   THEN left(lead, $7::integer) ELSE '' END,"
-    " CASE WHEN vector_model = $8 THEN vector END FROM dedup.entries"
-    " WHERE namespace = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"};
-
-constexpr pg::Statement kReadOriginals = {
-    "dedup.read_originals",
-    "SELECT wanted.seq, found.channel, found.title, found.lead,"
-    " CASE WHEN found.vector_model = $3 THEN found.vector END"
-    " FROM unnest($2::bigint[]) AS wanted(seq) CROSS JOIN LATERAL"
-    "   (SELECT channel, title, lead, vector_model, vector FROM dedup.entries"
-    "    WHERE namespace = $1 AND seq = wanted.seq LIMIT 1) AS found"};
-
-constexpr pg::Statement kEntryFrom = {
-    "dedup.entry_from",
-    "SELECT seq, arrival_time FROM dedup.entries WHERE namespace = $1 AND seq >= $2"
-    " ORDER BY seq LIMIT 1"};
-
-constexpr pg::Statement kLastArrival = {
-    "dedup.last_arrival",
-    "SELECT arrival_time FROM dedup.entries WHERE namespace = $1 ORDER BY seq DESC LIMIT 1"};
-
-// A LIMIT in each look-up keeps it one by key: a plain join, or = ANY, of a table that was never
-// analysed is planned as a scan of the whole namespace.
-constexpr pg::Statement kReadDecisions = {
-    "dedup.read_decisions",
-    "SELECT " WINNOW_DEDUP_DECISION_COLUMNS
-    " FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
-    "   (SELECT " WINNOW_DEDUP_DECISION_COLUMNS
-    "    FROM dedup.decisions WHERE namespace = $1 AND document_id = wanted.id LIMIT 1) AS found"};
-
-constexpr pg::Statement kReadNames = {
-    "dedup.read_names",
-    "SELECT wanted.seq, found.document_id, found.channel"
-    " FROM unnest($2::bigint[]) AS wanted(seq) CROSS JOIN LATERAL"
-    "   (SELECT document_id, channel FROM dedup.entries WHERE namespace = $1 AND seq = wanted.seq"
-    "    LIMIT 1) AS found"};
-
-constexpr pg::Statement kHasEntry = {
-    "dedup.has_entry",
-    "SELECT 1 FROM dedup.entries WHERE namespace = $1 AND seq = $2 AND document_id = $3"};
-
-// Some stories are repeated without end: what their first thousand say is enough.
-constexpr pg::Statement kCitingChannels = {
-    "dedup.citing_channels",
-    "SELECT wanted.id, found.channel FROM unnest($2::text[]) AS wanted(id) CROSS JOIN LATERAL"
-    "   (SELECT DISTINCT channel FROM (SELECT channel FROM dedup.decisions WHERE namespace = $1"
-    "      AND original_id = wanted.id ORDER BY seq LIMIT 1000) AS first) AS found"};
-
-constexpr pg::Statement kReadNamespaces = {
-    "dedup.read_namespaces",
-    "SELECT stream FROM dedup.log_streams ORDER BY last_arrival DESC, stream LIMIT $1"};
 
 // One byte a dimension, signed.
 index::Vector VectorOf(const pqxx::field& field) {
@@ -104,7 +37,7 @@ LogEntry EntryOf(const pqxx::row& row) {
 std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, int64_t after,
                                   int limit, const std::string& model) {
   std::vector<LogEntry> entries;
-  for (const auto& row : session.Execute(kReadEntries, ns, after, limit, model)) {
+  for (const auto& row : session.Execute(sql::kReadEntries, ns, after, limit, model)) {
     entries.push_back(EntryOf(row));
   }
   return entries;
@@ -113,7 +46,7 @@ std::vector<LogEntry> ReadEntries(pg::Session& session, const std::string& ns, i
 void ReadWindowPage(pg::Session& session, const std::string& ns, int64_t after, int64_t last,
                     int limit, const Policy& policy, const std::string& model, WindowPage& page) {
   const pqxx::result rows =
-      session.Execute(kReadWindowPage, ns, after, last, limit, FindsByLead(policy),
+      session.Execute(sql::kReadWindowPage, ns, after, last, limit, FindsByLead(policy),
                       static_cast<int>(kLeadKeptBelow), static_cast<int>(kLeadCompared), model);
   page.Reserve(rows.size());
   const auto text = [](const pqxx::field& field) {
@@ -131,7 +64,7 @@ std::map<int64_t, LogEntry> ReadOriginals(pg::Session& session, const std::strin
   if (seqs.empty()) return originals;
   pg::Array wanted;
   for (const int64_t seq : seqs) wanted.Add(seq);
-  for (const auto& row : session.Execute(kReadOriginals, ns, wanted, model)) {
+  for (const auto& row : session.Execute(sql::kReadOriginals, ns, wanted, model)) {
     LogEntry& original = originals[row[0].as<int64_t>()];
     original.channel = row[1].c_str();
     original.title = row[2].c_str();
@@ -148,7 +81,7 @@ int64_t FirstSeqSince(pg::Session& session, const std::string& ns, int64_t head,
   int64_t high = head + 1;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    const pqxx::result rows = session.Execute(kEntryFrom, ns, middle);
+    const pqxx::result rows = session.Execute(sql::kEntryFrom, ns, middle);
     if (rows.empty() || pg::ToTime(rows[0][1]) >= earliest) {
       high = middle;
     } else {
@@ -159,7 +92,7 @@ int64_t FirstSeqSince(pg::Session& session, const std::string& ns, int64_t head,
 }
 
 std::optional<Time> LastArrival(pg::Session& session, const std::string& ns) {
-  const pqxx::result rows = session.Execute(kLastArrival, ns);
+  const pqxx::result rows = session.Execute(sql::kLastArrival, ns);
   if (rows.empty()) return std::nullopt;
   return pg::ToTime(rows[0][0]);
 }
@@ -170,7 +103,7 @@ std::map<std::string, Decision> ReadDecisions(pg::Session& session, const std::s
   for (const std::string& id : ids) wanted.Add(id);
   std::map<std::string, Decision> decisions;
   std::vector<Decision*> incomplete;
-  for (const auto& row : session.Execute(kReadDecisions, ns, wanted)) {
+  for (const auto& row : session.Execute(sql::kReadDecisions, ns, wanted)) {
     Decision decision = DecisionOf(ns, row);
     const std::string id = decision.document_id;
     incomplete.push_back(&decisions.emplace(id, std::move(decision)).first->second);
@@ -185,14 +118,14 @@ std::map<int64_t, EntryName> ReadNames(pg::Session& session, const std::string& 
   if (seqs.empty()) return names;
   pg::Array wanted;
   for (const int64_t seq : seqs) wanted.Add(seq);
-  for (const auto& row : session.Execute(kReadNames, ns, wanted)) {
+  for (const auto& row : session.Execute(sql::kReadNames, ns, wanted)) {
     names[row[0].as<int64_t>()] = {row[1].c_str(), row[2].c_str()};
   }
   return names;
 }
 
 bool HasEntry(pg::Session& session, const std::string& ns, int64_t seq, const std::string& id) {
-  return !session.Execute(kHasEntry, ns, seq, id).empty();
+  return !session.Execute(sql::kHasEntry, ns, seq, id).empty();
 }
 
 std::map<std::string, std::set<std::string>> ReadCitingChannels(pg::Session& session,
@@ -201,7 +134,7 @@ std::map<std::string, std::set<std::string>> ReadCitingChannels(pg::Session& ses
   pg::Array wanted;
   for (const std::string& id : ids) wanted.Add(id);
   std::map<std::string, std::set<std::string>> channels;
-  for (const auto& row : session.Execute(kCitingChannels, ns, wanted)) {
+  for (const auto& row : session.Execute(sql::kCitingChannels, ns, wanted)) {
     channels[row[0].c_str()].insert(row[1].c_str());
   }
   return channels;
@@ -209,7 +142,7 @@ std::map<std::string, std::set<std::string>> ReadCitingChannels(pg::Session& ses
 
 std::vector<std::string> ReadNamespaces(pg::Session& session, int limit) {
   std::vector<std::string> namespaces;
-  for (const auto& row : session.Execute(kReadNamespaces, limit)) {
+  for (const auto& row : session.Execute(sql::kReadNamespaces, limit)) {
     namespaces.emplace_back(row[0].c_str());
   }
   return namespaces;

@@ -2,45 +2,13 @@
 
 #include "services/dedup/log/decision_sql.h"
 #include "services/dedup/log/log_store.h"
+#include "services/dedup/log/log_store_insert.sql.h"
 #include "services/dedup/log/review.h"
 #include "services/platform/events/core/outbox.h"
 #include "services/platform/proto/timestamp.h"
 
 namespace winnow::dedup {
 namespace {
-
-// Enumerations travel as bigint and are cast by the insert.
-constexpr pg::Statement kInsertEntries = {
-    "dedup.insert_entries",
-    "INSERT INTO dedup.entries (namespace, seq, document_id, channel, title, lead, canonical_url,"
-    " publish_time, arrival_time, root_seq, vector, vector_model)"
-    " SELECT $11, e.*, CASE WHEN e.vector IS NOT NULL THEN $12::text END"
-    " FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[],"
-    " $6::text[], $7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::bytea[])"
-    " AS e(seq, id, channel, title, lead, url, published, arrived, root, vector)"};
-
-constexpr pg::Statement kInsertDecisions = {
-    "dedup.insert_decisions",
-    "INSERT INTO dedup.decisions (namespace, document_id, seq, channel, url, verdict, original_id,"
-    " similarity, stage, policy_version, arrival_time, decide_time, nearest,"
-    " degradations)"
-    " SELECT $14, * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[],"
-    " $6::text[], $7::float8[], $8::bigint[], $9::bigint[], $10::timestamptz[],"
-    " $11::timestamptz[], $12::float8[], $13::bigint[])"};
-
-constexpr pg::Statement kInsertCandidates = {
-    "dedup.insert_candidates",
-    "INSERT INTO dedup.candidates (namespace, document_id, rank, candidate_id, original_id,"
-    " channel, jaccard, cosine, overlap, stage, guards, lead_jaccard, edit_similarity, semantic,"
-    " probability)"
-    " SELECT $15, * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[],"
-    " $6::float8[], $7::float8[], $8::float8[], $9::bigint[],"
-    " $10::bigint[], $11::float8[], $12::float8[], $13::float8[], $14::float8[])"};
-
-constexpr pg::Statement kInsertReviews = {
-    "dedup.insert_reviews",
-    "INSERT INTO dedup.reviews (namespace, seq, document_id, kind)"
-    " SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::smallint[])"};
 
 using pg::BinaryArray;
 
@@ -71,7 +39,7 @@ void InsertEntries(pg::Session& session, const std::string& ns, std::span<const 
       vectors.AddBytes({reinterpret_cast<const char*>(entry.vector.data()), entry.vector.size()});
     }
   }
-  session.Execute(kInsertEntries, seqs, ids, channels, titles, leads, urls, publish_times,
+  session.Execute(sql::kInsertEntries, seqs, ids, channels, titles, leads, urls, publish_times,
                   arrival_times, roots, vectors, ns, model);
 }
 
@@ -97,8 +65,9 @@ void InsertDecisions(pg::Session& session, const std::string& ns,
     nearest.AddDouble(NearestOf(decision));
     missing.AddNumber(DegradationBits(decision.degradations));
   }
-  session.Execute(kInsertDecisions, ids, seqs, channels, urls, verdicts, originals, similarities,
-                  stages, versions, arrival_times, decide_times, nearest, missing, ns);
+  session.Execute(sql::kInsertDecisions, ids, seqs, channels, urls, verdicts, originals,
+                  similarities, stages, versions, arrival_times, decide_times, nearest, missing,
+                  ns);
 }
 
 void InsertCandidates(pg::Session& session, const std::string& ns,
@@ -132,8 +101,8 @@ void InsertCandidates(pg::Session& session, const std::string& ns,
     }
   }
   if (!has_any) return;
-  session.Execute(kInsertCandidates, ids, ranks, candidates, originals, channels, jaccards, cosines,
-                  overlaps, stages, guards, leads, edits, semantics, probabilities, ns);
+  session.Execute(sql::kInsertCandidates, ids, ranks, candidates, originals, channels, jaccards,
+                  cosines, overlaps, stages, guards, leads, edits, semantics, probabilities, ns);
 }
 
 void InsertReviews(pg::Session& session, const std::string& ns, std::span<const Decided> decided) {
@@ -146,7 +115,7 @@ void InsertReviews(pg::Session& session, const std::string& ns, std::span<const 
     ids.Add(one.decision.document_id);
     kinds.Add(static_cast<int>(*one.review));
   }
-  if (has_any) session.Execute(kInsertReviews, ns, seqs, ids, kinds);
+  if (has_any) session.Execute(sql::kInsertReviews, ns, seqs, ids, kinds);
 }
 
 events::v1::Envelope CrossingOf(const std::string& ns, const Decided& one) {

@@ -1,36 +1,10 @@
 #include "services/dedup/policy/policy_store.h"
 
+#include "services/dedup/policy/policy_store.sql.h"
 #include "services/platform/postgres/log/log_transaction.h"
 
 namespace winnow::dedup {
 namespace {
-
-#define WINNOW_DEDUP_POLICY_COLUMNS                                                    \
-  "version, window_us, token_threshold, candidate_floor, chain_floor, same_channel,"   \
-  " citation_channels, created_by, reason, create_time, review_rate,"                  \
-  " rule_mode, edit_threshold, semantic_threshold, lead_threshold, least_probability," \
-  " newest_documents"
-
-constexpr pg::Statement kReadNewest = {
-    "dedup.read_policy", "SELECT " WINNOW_DEDUP_POLICY_COLUMNS
-                         " FROM dedup.policies WHERE namespace = $1 ORDER BY version DESC LIMIT 1"};
-
-constexpr pg::Statement kReadVersion = {
-    "dedup.read_policy_version", "SELECT " WINNOW_DEDUP_POLICY_COLUMNS
-                                 " FROM dedup.policies WHERE namespace = $1 AND version = $2"};
-
-constexpr pg::Statement kReadByRequest = {
-    "dedup.read_policy_by_request",
-    "SELECT " WINNOW_DEDUP_POLICY_COLUMNS
-    " FROM dedup.policies WHERE namespace = $1 AND request_id = $2"};
-
-constexpr pg::Statement kInsert = {
-    "dedup.insert_policy",
-    "INSERT INTO dedup.policies (namespace, version, window_us, token_threshold, candidate_floor,"
-    " chain_floor, same_channel, citation_channels, created_by, reason, request_id,"
-    " review_rate, rule_mode, edit_threshold, semantic_threshold, lead_threshold,"
-    " least_probability, newest_documents) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,"
-    " $12, $13, $14, $15, $16, $17, $18)"};
 
 PolicyVersion VersionOf(const pqxx::row& row) {
   PolicyVersion version;
@@ -63,10 +37,10 @@ std::optional<PolicyVersion> FirstOf(const pqxx::result& rows) {
 void Insert(pg::Session& session, const std::string& ns, const Policy& policy,
             const std::string& actor, const std::string& note,
             const std::optional<std::string>& request_id) {
-  session.Execute(kInsert, ns, policy.version, policy.window.count(), policy.token_threshold,
-                  policy.candidate_floor, policy.chain_floor, policy.same_channel,
-                  policy.citation_channels, actor, note, request_id, policy.review_rate,
-                  static_cast<int>(policy.rule_mode), policy.edit_threshold,
+  session.Execute(sql::kInsertPolicy, ns, policy.version, policy.window.count(),
+                  policy.token_threshold, policy.candidate_floor, policy.chain_floor,
+                  policy.same_channel, policy.citation_channels, actor, note, request_id,
+                  policy.review_rate, static_cast<int>(policy.rule_mode), policy.edit_threshold,
                   policy.semantic_threshold, policy.lead_threshold, policy.least_probability,
                   policy.newest_documents);
 }
@@ -79,7 +53,8 @@ bool IsWhatItLedTo(const PolicyUpdate& update, const PolicyVersion& version) {
 
 Status Change(pg::Session& session, const PolicyUpdate& update, const Policy& initial,
               PolicyVersion& result) {
-  if (auto earlier = FirstOf(session.Execute(kReadByRequest, update.ns, update.request_id))) {
+  if (auto earlier =
+          FirstOf(session.Execute(sql::kReadPolicyByRequest, update.ns, update.request_id))) {
     if (!IsWhatItLedTo(update, *earlier)) {
       return InvalidField("request_id", "was used by a call that asked for another change");
     }
@@ -116,8 +91,8 @@ std::optional<Policy> ReadPolicy(pg::Session& session, const std::string& ns) {
 
 std::optional<PolicyVersion> ReadPolicyVersion(pg::Session& session, const std::string& ns,
                                                int64_t version) {
-  return FirstOf(version == 0 ? session.Execute(kReadNewest, ns)
-                              : session.Execute(kReadVersion, ns, version));
+  return FirstOf(version == 0 ? session.Execute(sql::kReadPolicy, ns)
+                              : session.Execute(sql::kReadPolicyVersion, ns, version));
 }
 
 void InsertInitialPolicy(pg::Session& session, const std::string& ns, const Policy& policy) {

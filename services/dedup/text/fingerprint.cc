@@ -1,7 +1,5 @@
 #include "services/dedup/text/fingerprint.h"
 
-#include <algorithm>
-
 #include "services/dedup/text/tokens.h"
 #include "services/platform/base/hash.h"
 #include "services/platform/base/text.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,7 +42,7 @@ class TokenOrder {
   // listed, and each lookup is a miss of the cache unless it was fetched ahead.
   struct Listed {
     uint64_t hash = 0;
-    index::Token rank = 0;  // 0: nobody's; the listed ones are the highest
+    index::Token rank = 0;  // 0: free; the listed ones are the highest
   };
 
   bool List(uint64_t hash, index::Token rank);

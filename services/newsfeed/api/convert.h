@@ -1,8 +1,6 @@
 #pragma once
 
-#include <span>
 #include <string>
-#include <vector>
 
 #include "services/newsfeed/api/feed_status.h"
 #include "services/newsfeed/articles/article.h"

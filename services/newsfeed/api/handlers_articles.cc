@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "services/newsfeed/api/convert.h"

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "services/newsfeed/api/convert.h"
 #include "services/newsfeed/api/handlers.h"

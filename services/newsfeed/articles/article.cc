@@ -1,6 +1,5 @@
 #include "services/newsfeed/articles/article.h"
 
-#include <algorithm>
 #include <bit>
 #include <utility>
 

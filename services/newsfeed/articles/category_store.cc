@@ -1,19 +1,9 @@
 #include "services/newsfeed/articles/category_store.h"
 
+#include "services/newsfeed/articles/category_store.sql.h"
+
 namespace winnow::newsfeed {
 namespace {
-
-constexpr pg::Statement kList{
-    "newsfeed.list_categories",
-    "SELECT id, display_name, parent_id, path, created_at, updated_at, revision "
-    "FROM newsfeed.categories "
-    "WHERE namespace = $1 AND path > $2::text[] AND NOT is_deleting ORDER BY path LIMIT $3"};
-
-constexpr pg::Statement kExisting{
-    "newsfeed.existing_categories",
-    "SELECT s.namespace, s.id FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
-    "WHERE EXISTS (SELECT 1 FROM newsfeed.categories c WHERE c.namespace = s.namespace "
-    "AND c.id = s.id AND NOT c.is_deleting OFFSET 0)"};
 
 pg::Array ToArray(const std::vector<std::string>& texts) {
   pg::Array array;
@@ -26,8 +16,8 @@ pg::Array ToArray(const std::vector<std::string>& texts) {
 StatusOr<std::vector<Category>> CategoryStore::List(Deadline deadline, const CategoryQuery& query) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<std::vector<Category>> {
     std::vector<Category> categories;
-    for (const pqxx::row& row :
-         session.Execute(kList, query.ns, ToArray(query.after), query.page_size + 1)) {
+    for (const pqxx::row& row : session.Execute(sql::kListCategories, query.ns,
+                                                ToArray(query.after), query.page_size + 1)) {
       Category category;
       category.ns = query.ns;
       category.id = row[0].as<std::string>();
@@ -53,7 +43,7 @@ StatusOr<std::set<ArticleKey>> CategoryStore::Existing(Deadline deadline,
       names.Add(id);
     }
     std::set<ArticleKey> existing;
-    for (const pqxx::row& row : session.Execute(kExisting, namespaces, names)) {
+    for (const pqxx::row& row : session.Execute(sql::kExistingCategories, namespaces, names)) {
       existing.emplace(row[0].as<std::string>(), row[1].as<std::string>());
     }
     return existing;

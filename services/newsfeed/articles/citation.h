@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"

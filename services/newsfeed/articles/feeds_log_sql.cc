@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "services/newsfeed/articles/feeds_log.sql.h"
+
 namespace winnow::newsfeed {
 namespace {
 
@@ -9,27 +11,6 @@ namespace {
 constexpr int64_t kKeptChanges = 1'000'000;
 // What is beyond goes when a transaction passes a multiple of this.
 constexpr int64_t kPruneEvery = 1'000;
-
-// Appends changes, and notes what that means for their namespaces: $6 when, $7 which, $8 whether
-// anything came into it.
-constexpr pg::Statement kAppend{
-    "newsfeed.append_changes",
-    "WITH fresh AS (INSERT INTO newsfeed.feed_state AS f (namespace, changed_at, created_at) "
-    "SELECT s.namespace, $6::timestamptz, CASE WHEN s.created THEN $6::timestamptz END "
-    "FROM unnest($7::text[], $8::boolean[]) AS s (namespace, created) "
-    "ON CONFLICT (namespace) DO UPDATE SET changed_at = excluded.changed_at, "
-    "created_at = coalesce(excluded.created_at, f.created_at)) "
-    "INSERT INTO newsfeed.feed_log (seq, namespace, id, change, left_feeds) "
-    "SELECT $1::bigint + s.i - 1, s.namespace, s.id, s.change, s.left_feeds::text[] "
-    "FROM unnest($2::text[], $3::text[], $4::smallint[], $5::text[]) WITH ORDINALITY "
-    "AS s (namespace, id, change, left_feeds, i)"};
-
-constexpr pg::Statement kPrune{"newsfeed.prune_changes",
-                               "DELETE FROM newsfeed.feed_log WHERE seq <= $1"};
-
-constexpr pg::Statement kFind{
-    "newsfeed.find_change",
-    "SELECT 1 FROM newsfeed.feed_log WHERE seq = $1 AND namespace = $2 AND id = $3"};
 
 struct Changed {
   pg::Array namespaces;
@@ -78,18 +59,18 @@ LogReceipt AppendChanges(pg::LogSession& log, std::span<const Change> changes) {
     left_feeds.Add(left.ToString());
   }
   const Changed changed = NamespacesOf(changes);
-  log.session().Execute(kAppend, first, namespaces, ids, kinds, left_feeds, log.arrival_time(),
-                        changed.namespaces, changed.created);
+  log.session().Execute(sql::kAppendChanges, first, namespaces, ids, kinds, left_feeds,
+                        log.arrival_time(), changed.namespaces, changed.created);
   const int64_t last = first + std::ssize(changes) - 1;
   if ((first - 1) / kPruneEvery != last / kPruneEvery) {
-    log.session().Execute(kPrune, first - kKeptChanges);
+    log.session().Execute(sql::kPruneChanges, first - kKeptChanges);
   }
   return {first, changes[0].ns, changes[0].id};
 }
 
 StatusOr<bool> IsCommitted(pg::Session& session, const LogReceipt& receipt) {
   if (receipt.first == 0) return false;
-  return !session.Execute(kFind, receipt.first, receipt.ns, receipt.id).empty();
+  return !session.Execute(sql::kFindChange, receipt.first, receipt.ns, receipt.id).empty();
 }
 
 }  // namespace winnow::newsfeed

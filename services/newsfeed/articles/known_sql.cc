@@ -1,24 +1,10 @@
 #include "services/newsfeed/articles/known_sql.h"
 
 #include "services/newsfeed/articles/article_sql.h"
+#include "services/newsfeed/articles/known.sql.h"
 
 namespace winnow::newsfeed {
 namespace {
-
-// Each looks up one row by its index, whatever the planner believes of a table that grows quickly:
-// a plan may be older than most of its rows.
-constexpr pg::Statement kLoadAliases{
-    "newsfeed.load_aliases",
-    "SELECT s.namespace, s.id, l.article_id, l.sent_hash "
-    "FROM unnest($1::text[], $2::text[]) AS s (namespace, id) CROSS JOIN LATERAL ("
-    "SELECT l.article_id, l.sent_hash FROM newsfeed.article_aliases l "
-    "WHERE l.namespace = s.namespace AND l.alias_id = s.id LIMIT 1) l"};
-
-constexpr pg::Statement kLoadPaths{
-    "newsfeed.load_paths",
-    "SELECT s.namespace, s.id, c.path FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
-    "CROSS JOIN LATERAL (SELECT c.path FROM newsfeed.categories c "
-    "WHERE c.namespace = s.namespace AND c.id = s.id AND NOT c.is_deleting LIMIT 1) c"};
 
 const pg::Statement& LoadArticles() {
   static const std::string sql =
@@ -56,7 +42,7 @@ struct Keys {
 
 std::map<ArticleKey, Alias> ReadAliases(pg::Session& session, const Keys& ids) {
   std::map<ArticleKey, Alias> aliases;
-  for (const pqxx::row& row : session.Execute(kLoadAliases, ids.namespaces, ids.values)) {
+  for (const pqxx::row& row : session.Execute(sql::kLoadAliases, ids.namespaces, ids.values)) {
     Alias alias{row[2].as<std::string>(), FromUuid(row[3])};
     aliases[{row[0].as<std::string>(), row[1].as<std::string>()}] = std::move(alias);
   }
@@ -87,7 +73,7 @@ void LoadPaths(pg::Session& session, const std::set<ArticleKey>& categories,
   if (categories.empty()) return;
   Keys keys;
   for (const auto& [ns, id] : categories) keys.Add(ns, id);
-  for (const pqxx::row& row : session.Execute(kLoadPaths, keys.namespaces, keys.values)) {
+  for (const pqxx::row& row : session.Execute(sql::kLoadPaths, keys.namespaces, keys.values)) {
     paths[row[0].as<std::string>()][row[1].as<std::string>()] = pg::ToTexts(row[2]);
   }
 }

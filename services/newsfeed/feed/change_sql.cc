@@ -1,26 +1,10 @@
 #include "services/newsfeed/feed/change_sql.h"
 
 #include "services/newsfeed/articles/article_sql.h"
+#include "services/newsfeed/feed/change.sql.h"
 
 namespace winnow::newsfeed {
 namespace {
-
-constexpr pg::Statement kChanges{
-    "newsfeed.read_changes",
-    "SELECT l.seq, l.namespace, l.id, a.published_at, l.left_feeds "
-    "FROM (SELECT l.seq, l.namespace, l.id, l.left_feeds "
-    "FROM newsfeed.feed_log l WHERE l.seq > (SELECT $1::bigint) AND l.seq <= (SELECT $2::bigint) "
-    "ORDER BY l.seq LIMIT (SELECT $3::bigint)) l CROSS JOIN LATERAL (SELECT a.published_at "
-    "FROM newsfeed.news_articles a WHERE a.namespace = l.namespace AND a.id = l.id LIMIT 1) a "
-    "ORDER BY l.seq"};
-
-constexpr pg::Statement kFreshness{
-    "newsfeed.read_freshness",
-    "SELECT s.namespace, f.changed_at, f.created_at, f.tree_revision FROM unnest($1::text[]) AS s "
-    "(namespace) "
-    "CROSS JOIN LATERAL (SELECT f.changed_at, f.created_at, f.tree_revision "
-    "FROM newsfeed.feed_state f "
-    "WHERE f.namespace = s.namespace LIMIT 1) f"};
 
 const pg::Statement& PlacesStatement() {
   static const std::string sql =
@@ -42,7 +26,7 @@ enum PlaceColumn { kPlace, kSeq, kContent };
 std::vector<LoggedChange> ReadChanges(pg::Session& session, int64_t after, int64_t until,
                                       int limit) {
   std::vector<LoggedChange> changes;
-  for (const pqxx::row& row : session.Execute(kChanges, after, until, limit)) {
+  for (const pqxx::row& row : session.Execute(sql::kReadChanges, after, until, limit)) {
     changes.push_back({row[0].as<int64_t>(), row[1].as<std::string>(),
                        FeedKey{ToMillis(pg::ToTime(row[3])), row[2].as<std::string>()},
                        pg::ToTexts(row[4])});
@@ -76,7 +60,7 @@ std::map<std::string, Freshness> ReadFreshness(pg::Session& session,
   pg::Array names;
   for (const std::string& ns : namespaces) names.Add(ns);
   std::map<std::string, Freshness> fresh;
-  for (const pqxx::row& row : session.Execute(kFreshness, names)) {
+  for (const pqxx::row& row : session.Execute(sql::kReadFreshness, names)) {
     fresh[row[0].as<std::string>()] = {pg::ToOptionalTime(row[1]), pg::ToOptionalTime(row[2]),
                                        row[3].as<int64_t>()};
   }

@@ -3,41 +3,11 @@
 #include <algorithm>
 
 #include "services/newsfeed/articles/article_sql.h"
+#include "services/newsfeed/feed/entry.sql.h"
 #include "services/newsfeed/keywords/keyword_sql.h"
 
 namespace winnow::newsfeed {
 namespace {
-
-constexpr pg::Statement kInsert{
-    "newsfeed.insert_entries",
-    "INSERT INTO newsfeed.feed_entries "
-    "(feed, publish_time, id, source, language, has_image, terms, seq, article_number) "
-    "SELECT s.feed, s.publish_time, s.id, s.source, s.language, s.has_image, "
-    "array_to_tsvector(s.terms::text[]), s.seq, s.number "
-    "FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], "
-    "$6::boolean[], $7::text[], $8::bigint[], $9::bigint[]) "
-    "AS s (feed, publish_time, id, source, language, has_image, terms, seq, number)"};
-
-constexpr pg::Statement kDelete{
-    "newsfeed.delete_entries",
-    "DELETE FROM newsfeed.feed_entries e "
-    "USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS s (feed, publish_time, id) "
-    "WHERE e.feed = s.feed AND e.publish_time = s.publish_time AND e.id = s.id"};
-
-constexpr pg::Statement kRefresh{
-    "newsfeed.refresh_entries",
-    "UPDATE newsfeed.feed_entries e "
-    "SET source = s.source, language = s.language, has_image = s.has_image, "
-    "terms = array_to_tsvector(s.terms::text[]) "
-    "FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], "
-    "$6::boolean[], $7::text[]) "
-    "AS s (feed, publish_time, id, source, language, has_image, terms) "
-    "WHERE e.feed = s.feed AND e.publish_time = s.publish_time AND e.id = s.id"};
-
-constexpr pg::Statement kFeeds{
-    "newsfeed.feeds_of_articles",
-    "SELECT s.number, e.feed FROM unnest($1::bigint[]) AS s (number) CROSS JOIN LATERAL ("
-    "SELECT e.feed FROM newsfeed.feed_entries e WHERE e.article_number = s.number OFFSET 0) e"};
 
 void AddKeys(pg::Parameters& parameters, std::span<const Entry> entries) {
   pg::Array feeds;
@@ -93,14 +63,14 @@ void InsertEntries(pg::Session& session, std::span<const Entry> entries) {
   }
   parameters.Add(positions);
   parameters.Add(numbers);
-  session.Run(kInsert, parameters);
+  session.Run(sql::kInsertEntries, parameters);
 }
 
 void DeleteEntries(pg::Session& session, std::span<const Entry> entries) {
   if (entries.empty()) return;
   pg::Parameters parameters;
   AddKeys(parameters, entries);
-  session.Run(kDelete, parameters);
+  session.Run(sql::kDeleteEntries, parameters);
 }
 
 void RefreshEntries(pg::Session& session, std::span<const Entry> entries) {
@@ -108,7 +78,7 @@ void RefreshEntries(pg::Session& session, std::span<const Entry> entries) {
   pg::Parameters parameters;
   AddKeys(parameters, entries);
   AddFiltered(parameters, entries);
-  session.Run(kRefresh, parameters);
+  session.Run(sql::kRefreshEntries, parameters);
 }
 
 std::map<int64_t, std::vector<std::string>> ReadFeeds(pg::Session& session,
@@ -117,7 +87,7 @@ std::map<int64_t, std::vector<std::string>> ReadFeeds(pg::Session& session,
   if (numbers.empty()) return feeds;
   pg::Array asked;
   for (const int64_t number : numbers) asked.Add(number);
-  for (const pqxx::row& row : session.Execute(kFeeds, asked)) {
+  for (const pqxx::row& row : session.Execute(sql::kFeedsOfArticles, asked)) {
     feeds[row[0].as<int64_t>()].push_back(row[1].as<std::string>());
   }
   for (auto& [number, names] : feeds) std::sort(names.begin(), names.end());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "services/newsfeed/articles/article.h"
 #include "services/platform/base/hash.h"

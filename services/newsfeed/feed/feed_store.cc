@@ -7,6 +7,7 @@
 #include "services/newsfeed/articles/article_sql.h"
 #include "services/newsfeed/articles/category.h"
 #include "services/newsfeed/feed/feed_sql.h"
+#include "services/newsfeed/feed/feed_store.sql.h"
 #include "services/newsfeed/keywords/keyword_sql.h"
 
 // Reading feeds.
@@ -34,7 +35,7 @@ struct Answer {
 };
 
 void ReadState(const pqxx::row& row, const std::string& epoch, Answer& answer) {
-  if (!row[kHead].is_null()) {  // else nobody has written yet
+  if (!row[kHead].is_null()) {  // else the log is empty
     answer.head = row[kHead].as<int64_t>();
     answer.epoch = epoch;
   }
@@ -225,18 +226,13 @@ FeedPage ToPage(Answer answer, const FeedQuery& query) {
   return page;
 }
 
-constexpr pg::Statement kCategoryExists{
-    "newsfeed.category_exists",
-    "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 AND id = $2 "
-    "AND NOT is_deleting"};
-
 }  // namespace
 
 StatusOr<FeedPage> FeedStore::ListArticles(Deadline deadline, const FeedQuery& query) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<FeedPage> {
     FeedPage page = ToPage(Read(session, query), query);
     const bool may_not_exist = page.articles.empty() && !IsBuiltInFeed(query.category);
-    if (may_not_exist && session.Execute(kCategoryExists, query.ns, query.category).empty()) {
+    if (may_not_exist && session.Execute(sql::kCategoryExists, query.ns, query.category).empty()) {
       return NotFound("category", query.category);
     }
     return page;

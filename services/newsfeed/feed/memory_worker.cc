@@ -146,7 +146,7 @@ Status MemoryWorker::FillFromStore(Deadline deadline, const Feed& feed) {
     failed_fills_.Increment();
     return page.status();
   }
-  if (page->epoch.empty()) return OkStatus();  // nobody has written anything yet
+  if (page->epoch.empty()) return OkStatus();  // the log is empty
   memory_.Install(FeedName(feed.first, feed.second), ToFill(feed.first, *std::move(page)));
   fills_.Increment();
   return OkStatus();

@@ -4,30 +4,10 @@
 #include <bit>
 
 #include "services/newsfeed/articles/article_sql.h"
+#include "services/newsfeed/keywords/keyword.sql.h"
 
 namespace winnow::newsfeed {
 namespace {
-
-constexpr pg::Statement kInsert{
-    "newsfeed.insert_keywords",
-    "INSERT INTO newsfeed.article_keywords (namespace, keyword, published_at, id, signature) "
-    "SELECT s.namespace, s.keyword, s.published_at, s.id, s.signature "
-    "FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::bigint[]) "
-    "AS s (namespace, keyword, published_at, id, signature)"};
-
-constexpr pg::Statement kDelete{
-    "newsfeed.delete_keywords",
-    "DELETE FROM newsfeed.article_keywords k "
-    "USING unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) "
-    "AS s (namespace, keyword, published_at, id) WHERE k.namespace = s.namespace "
-    "AND k.keyword = s.keyword AND k.published_at = s.published_at AND k.id = s.id"};
-
-// How common each keyword is, so far as it matters.
-constexpr pg::Statement kCount{
-    "newsfeed.count_keywords",
-    "SELECT (SELECT count(*) FROM (SELECT 1 FROM newsfeed.article_keywords k "
-    "WHERE k.namespace = (SELECT $1::text) AND k.keyword = s.keyword LIMIT 1000) l) "
-    "FROM unnest($2::text[]) WITH ORDINALITY AS s (keyword, i) ORDER BY s.i"};
 
 struct Keys {
   pg::Array namespaces, keywords, times, ids, signatures;
@@ -49,12 +29,13 @@ struct Keys {
 
 void Insert(pg::Session& session, const Keys& keys) {
   if (keys.empty) return;
-  session.Execute(kInsert, keys.namespaces, keys.keywords, keys.times, keys.ids, keys.signatures);
+  session.Execute(sql::kInsertKeywords, keys.namespaces, keys.keywords, keys.times, keys.ids,
+                  keys.signatures);
 }
 
 void Delete(pg::Session& session, const Keys& keys) {
   if (keys.empty) return;
-  session.Execute(kDelete, keys.namespaces, keys.keywords, keys.times, keys.ids);
+  session.Execute(sql::kDeleteKeywords, keys.namespaces, keys.keywords, keys.times, keys.ids);
 }
 
 }  // namespace
@@ -99,7 +80,7 @@ std::optional<std::vector<KeywordDriver>> FindDrivers(pg::Session& session, cons
   }
   std::vector<int64_t> counts;
   if (several) {
-    for (const pqxx::row& row : session.Execute(kCount, ns, asked)) {
+    for (const pqxx::row& row : session.Execute(sql::kCountKeywords, ns, asked)) {
       counts.push_back(row[0].as<int64_t>());
     }
   }

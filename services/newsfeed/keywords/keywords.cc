@@ -1,7 +1,6 @@
 #include "services/newsfeed/keywords/keywords.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "services/platform/base/hash.h"
 #include "services/platform/base/text.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "services/newsfeed/keywords/keywords.h"
 #include "services/platform/base/ascii.h"

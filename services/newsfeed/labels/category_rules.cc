@@ -1,7 +1,6 @@
 #include "services/newsfeed/labels/category_rules.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "services/newsfeed/articles/category.h"

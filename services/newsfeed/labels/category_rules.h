@@ -3,7 +3,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "services/newsfeed/articles/article.h"

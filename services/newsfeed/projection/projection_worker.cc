@@ -182,7 +182,7 @@ StatusOr<FeedPage> ProjectionWorker::ReadFeed(Deadline deadline, const std::stri
 
 Status ProjectionWorker::Project(Deadline deadline, const std::string& category, int64_t fence) {
   WINNOW_ASSIGN_OR_RETURN(const FeedPage page, ReadFeed(deadline, category));
-  if (page.epoch.empty()) return OkStatus();  // nobody has written anything yet
+  if (page.epoch.empty()) return OkStatus();  // the log is empty
   ProjectionState state = StateOf(page, fence);
   std::vector<std::string> bytes;
   for (const StoredArticle& article : page.articles) bytes.push_back(Encode(article)->bytes);

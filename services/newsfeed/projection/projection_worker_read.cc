@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "services/newsfeed/feed/article_codec.h"
 #include "services/newsfeed/projection/projection_client.h"
@@ -14,7 +13,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kReadTime(300);
 
-// Bytes of the entries' articles; nothing when one is missing, or was written by nobody of us.
+// Bytes of the entries' articles; nothing when one is missing, or was not written by Winnow.
 std::optional<std::vector<std::string>> ReadArticles(redis::Client& redis, Deadline deadline,
                                                      const ProjectionState& state) {
   std::vector<redis::Command> commands;

@@ -49,7 +49,7 @@ Status ProjectionWorker::RemoveDeleted(Deadline deadline, int64_t fence) {
     WINNOW_ASSIGN_OR_RETURN(
         const Deletions found,
         projections_.ReadDeletions(deadline, std::string(kProjectedNamespace), after, kPositions));
-    if (found.epoch.empty()) return OkStatus();  // nobody has written anything yet
+    if (found.epoch.empty()) return OkStatus();  // the log is empty
     if (deletions_ && deletions_->epoch != found.epoch) {
       const int64_t known = std::min(deletions_->position, found.head);
       deletions_ = ProjectedFeed{std::max<int64_t>(0, known - kRewind), found.epoch, {}};

@@ -7,6 +7,7 @@
 
 #include "services/newsfeed/articles/article_sql.h"
 #include "services/newsfeed/search/index_rules.h"
+#include "services/newsfeed/search/search_store.sql.h"
 
 namespace winnow::newsfeed {
 namespace {
@@ -20,24 +21,6 @@ constexpr int kLookedFurther = 5;
 // Times that candidates without the terms (pairs that do not stand together) are replaced by
 // others; then the page is short, and has a token.
 constexpr int kMaxRounds = 10;
-
-constexpr pg::Statement kInsert{
-    "newsfeed.insert_search",
-    "INSERT INTO newsfeed.article_search "
-    "(namespace, published_at, id, article_number, grams, rules) "
-    "SELECT s.namespace, s.published_at, s.id, s.number, s.grams::int[], $6::smallint "
-    "FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::bigint[], $5::text[]) "
-    "AS s (namespace, published_at, id, number, grams)"};
-
-constexpr pg::Statement kDelete{
-    "newsfeed.delete_search",
-    "DELETE FROM newsfeed.article_search k "
-    "USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS s (namespace, published_at, id) "
-    "WHERE k.namespace = s.namespace AND k.published_at = s.published_at AND k.id = s.id"};
-
-constexpr pg::Statement kMerge{
-    "newsfeed.merge_search",
-    "SELECT gin_clean_pending_list('newsfeed.article_search_grams'::regclass)"};
 
 constexpr char kBelow[] =
     "s.namespace = (SELECT $1::text) AND (s.published_at, s.id) < ((SELECT $2::timestamptz), "
@@ -177,12 +160,12 @@ struct Rows {
 
 void Insert(pg::Session& session, const Rows& rows) {
   if (rows.empty) return;
-  session.Execute(kInsert, rows.namespaces, rows.times, rows.ids, rows.numbers, rows.grams,
-                  kIndexRules);
+  session.Execute(sql::kInsertSearch, rows.namespaces, rows.times, rows.ids, rows.numbers,
+                  rows.grams, kIndexRules);
 }
 
 void Delete(pg::Session& session, const Rows& rows) {
-  if (!rows.empty) session.Execute(kDelete, rows.namespaces, rows.times, rows.ids);
+  if (!rows.empty) session.Execute(sql::kDeleteSearch, rows.namespaces, rows.times, rows.ids);
 }
 
 }  // namespace
@@ -232,7 +215,7 @@ StatusOr<SearchPage> SearchStore::Search(Deadline deadline, const SearchQuery& q
 
 StatusOr<int64_t> SearchStore::MergeWords(Deadline deadline) {
   return writes_.Statements(deadline, [](pg::Session& session) -> StatusOr<int64_t> {
-    return session.Execute(kMerge)[0][0].as<int64_t>();
+    return session.Execute(sql::kMergeSearch)[0][0].as<int64_t>();
   });
 }
 

@@ -24,7 +24,7 @@ struct TreeProgress {
   bool done = false;
 };
 
-// Until the transaction ends nobody else reads the tree of this namespace to change it.
+// Until the transaction ends no other transaction can change the tree of this namespace.
 void LockTree(pg::Session& session, const std::string& ns);
 
 struct StoredCategory {

@@ -1,25 +1,9 @@
 #include "services/newsfeed/tree/tree_store.h"
+#include "services/newsfeed/tree/tree_store_create.sql.h"
 
 // Creating categories.
 namespace winnow::newsfeed {
 namespace {
-
-constexpr pg::Statement kParent{
-    "newsfeed.parent_path",
-    "SELECT path FROM newsfeed.categories WHERE namespace = $1 AND id = $2 AND NOT is_deleting"};
-
-// Who reads the tree to change it waits for who changes it.
-constexpr pg::Statement kLockTree{
-    "newsfeed.lock_tree",
-    "SELECT pg_advisory_xact_lock(hashtextextended('newsfeed.tree/' || $1::text, 0))"};
-
-constexpr pg::Statement kInsert{
-    "newsfeed.insert_category",
-    "INSERT INTO newsfeed.categories (namespace, id, display_name, parent_id, path, created_at, "
-    "updated_at) VALUES ($1, $2, $3, $4, $5::text[], now(), now()) ON CONFLICT DO NOTHING"};
-
-constexpr pg::Statement kAnyCategory{
-    "newsfeed.any_category", "SELECT 1 FROM newsfeed.categories WHERE namespace = $1 LIMIT 1"};
 
 pg::Array ToArray(const std::vector<std::string>& texts) {
   pg::Array array;
@@ -29,7 +13,7 @@ pg::Array ToArray(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-void LockTree(pg::Session& session, const std::string& ns) { session.Execute(kLockTree, ns); }
+void LockTree(pg::Session& session, const std::string& ns) { session.Execute(sql::kLockTree, ns); }
 
 StatusOr<Category> TreeStore::Create(Deadline deadline, const Category& category) {
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Category> {
@@ -46,13 +30,13 @@ StatusOr<Category> TreeStore::Create(Deadline deadline, const Category& category
     std::optional<std::string> parent;
     if (!category.parent_id.empty()) {
       parent = category.parent_id;
-      const pqxx::result found = session.Execute(kParent, category.ns, category.parent_id);
+      const pqxx::result found = session.Execute(sql::kParentPath, category.ns, category.parent_id);
       if (found.empty()) return NotFound("category", category.parent_id);
       above = pg::ToTexts(found[0][0]);
     }
     Category created = category;
     WINNOW_ASSIGN_OR_RETURN(created.path, PathBelow(above, category.id, "category.parent_id"));
-    session.Execute(kInsert, category.ns, category.id, category.display_name, parent,
+    session.Execute(sql::kInsertCategory, category.ns, category.id, category.display_name, parent,
                     ToArray(created.path));
     WINNOW_ASSIGN_OR_RETURN(StoredCategory stored, ReadCategory(session, category.ns, category.id));
     return std::move(stored.category);
@@ -63,10 +47,10 @@ StatusOr<int> TreeStore::Seed(Deadline deadline, const std::string& ns,
                               std::span<const Category> categories) {
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<int> {
     LockTree(session, ns);
-    if (!session.Execute(kAnyCategory, ns).empty()) return 0;
+    if (!session.Execute(sql::kAnyCategory, ns).empty()) return 0;
     for (const Category& category : categories) {
-      session.Execute(kInsert, ns, category.id, category.display_name, std::optional<std::string>(),
-                      ToArray({category.id}));
+      session.Execute(sql::kInsertCategory, ns, category.id, category.display_name,
+                      std::optional<std::string>(), ToArray({category.id}));
     }
     return static_cast<int>(categories.size());
   });

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 #include "services/newsfeed/articles/article_sql.h"
 #include "services/newsfeed/articles/feeds_log_sql.h"
@@ -8,6 +7,7 @@
 #include "services/newsfeed/feed/entry_sql.h"
 #include "services/newsfeed/feed/feed_membership.h"
 #include "services/newsfeed/tree/tree_store.h"
+#include "services/newsfeed/tree/tree_store_work.sql.h"
 
 // The articles below a category that was moved, or is being deleted: a few at a time into the feeds
 // that should show them, out of those that should not.
@@ -16,30 +16,6 @@ namespace {
 
 // What a caller keeps for its answer.
 constexpr std::chrono::milliseconds kSpare(250);
-
-constexpr pg::Statement kWork{
-    "newsfeed.read_tree_work",
-    "SELECT w.before_time = 'infinity', w.before_time, w.before_id, c.is_deleting "
-    "FROM newsfeed.tree_work w JOIN newsfeed.categories c "
-    "ON c.namespace = w.namespace AND c.id = w.category WHERE w.namespace = $1 AND w.category = $2 "
-    "FOR UPDATE OF w"};
-
-constexpr pg::Statement kAdvance{
-    "newsfeed.advance_tree_work",
-    "UPDATE newsfeed.tree_work SET before_time = $3::timestamptz, before_id = $4 "
-    "WHERE namespace = $1 AND category = $2"};
-
-constexpr pg::Statement kFinish{
-    "newsfeed.finish_tree_work",
-    "DELETE FROM newsfeed.tree_work WHERE namespace = $1 AND category = $2"};
-
-constexpr pg::Statement kDrop{
-    "newsfeed.drop_category",
-    "DELETE FROM newsfeed.categories WHERE namespace = $1 AND id = $2 AND is_deleting"};
-
-constexpr pg::Statement kUnfinished{
-    "newsfeed.unfinished_tree_work",
-    "SELECT w.namespace, w.category FROM newsfeed.tree_work w ORDER BY 1, 2 LIMIT 100"};
 
 const pg::Statement& ArticlesBelow() {
   static const std::string sql =
@@ -74,7 +50,7 @@ class Chunk {
     PlanByIndex(session);
     receipt_ = {};
     moved_ = 0;
-    const pqxx::result work = session.Execute(kWork, ns_, id_);
+    const pqxx::result work = session.Execute(sql::kReadTreeWork, ns_, id_);
     done_ = work.empty();
     if (done_) return OkStatus();
     const bool deleting = work[0][3].as<bool>();
@@ -90,8 +66,8 @@ class Chunk {
     done_ = std::ssize(edits) < size_;
     if (!edits.empty()) MoveOn(log, std::move(edits));
     if (done_) {
-      session.Execute(kFinish, ns_, id_);
-      if (deleting) session.Execute(kDrop, ns_, id_);
+      session.Execute(sql::kFinishTreeWork, ns_, id_);
+      if (deleting) session.Execute(sql::kDropCategory, ns_, id_);
     }
     return OkStatus();
   }
@@ -107,7 +83,8 @@ class Chunk {
       return FeedKey{a.before.publish_time, a.before.content.id} <
              FeedKey{b.before.publish_time, b.before.content.id};
     });
-    session.Execute(kAdvance, ns_, id_, ToTime(last->before.publish_time), last->before.content.id);
+    session.Execute(sql::kAdvanceTreeWork, ns_, id_, ToTime(last->before.publish_time),
+                    last->before.content.id);
     std::set<ArticleKey> categories;
     std::vector<int64_t> numbers;
     for (const Edit& edit : edits) {
@@ -165,7 +142,7 @@ StatusOr<std::vector<ArticleKey>> TreeStore::Unfinished(Deadline deadline) {
   return reads_.Statements(
       deadline, [&](pg::Session& session) -> StatusOr<std::vector<ArticleKey>> {
         std::vector<ArticleKey> keys;
-        for (const pqxx::row& row : session.Execute(kUnfinished)) {
+        for (const pqxx::row& row : session.Execute(sql::kUnfinishedTreeWork)) {
           keys.emplace_back(row[0].as<std::string>(), row[1].as<std::string>());
         }
         return keys;

@@ -5,56 +5,12 @@
 
 #include "services/newsfeed/articles/feeds_log_sql.h"
 #include "services/newsfeed/articles/known_sql.h"
+#include "services/newsfeed/write/citation.sql.h"
 #include "services/newsfeed/write/stats_store.h"
 #include "services/newsfeed/write/write_store.h"
 
 namespace winnow::newsfeed {
 namespace {
-
-constexpr pg::Statement kCount{
-    "newsfeed.count_citations",
-    "SELECT c.namespace, c.original, count(*), "
-    "(array_agg(DISTINCT c.channel ORDER BY c.channel))[1:$3::int] "
-    "FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
-    "JOIN newsfeed.citations c ON c.namespace = s.namespace AND c.original = s.id "
-    "GROUP BY c.namespace, c.original"};
-
-constexpr pg::Statement kMove{
-    "newsfeed.move_citations",
-    "WITH moved AS (DELETE FROM newsfeed.citations c "
-    "USING unnest($1::text[], $2::text[], $3::text[]) AS s (namespace, alias_id, article_id) "
-    "WHERE c.namespace = s.namespace AND c.original = s.alias_id "
-    "RETURNING c.namespace, s.article_id, c.duplicate, c.channel, c.url, c.arrived_at) "
-    "INSERT INTO newsfeed.citations (namespace, original, duplicate, channel, url, arrived_at) "
-    "SELECT m.namespace, m.article_id, m.duplicate, m.channel, m.url, m.arrived_at FROM moved m "
-    "ON CONFLICT DO NOTHING RETURNING namespace, original"};
-
-constexpr pg::Statement kRecount{
-    "newsfeed.recount_citations",
-    "UPDATE newsfeed.news_articles a SET citation_count = c.count, "
-    "citation_channels = c.channels FROM (SELECT c.namespace, c.original, count(*) AS count, "
-    "(array_agg(DISTINCT c.channel ORDER BY c.channel))[1:$3::int] AS channels "
-    "FROM unnest($1::text[], $2::text[]) AS s (namespace, id) "
-    "JOIN newsfeed.citations c ON c.namespace = s.namespace AND c.original = s.id "
-    "GROUP BY c.namespace, c.original) c "
-    "WHERE a.namespace = c.namespace AND a.id = c.original"};
-
-constexpr pg::Statement kInsert{
-    "newsfeed.insert_citations",
-    "INSERT INTO newsfeed.citations (namespace, original, duplicate, channel, url, arrived_at) "
-    "SELECT s.namespace, s.original, s.duplicate, s.channel, s.url, s.arrived_at "
-    "FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) "
-    "AS s (namespace, original, duplicate, channel, url, arrived_at) "
-    "ON CONFLICT DO NOTHING RETURNING namespace, original, channel"};
-
-constexpr pg::Statement kAdd{
-    "newsfeed.add_citations",
-    "UPDATE newsfeed.news_articles a SET citation_count = a.citation_count + s.added, "
-    "citation_channels = ARRAY(SELECT DISTINCT c.channel COLLATE \"C\" "
-    "FROM unnest(a.citation_channels || s.channels::text[]) AS c (channel) ORDER BY 1 "
-    "LIMIT $5::int) FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) "
-    "AS s (namespace, id, added, channels) "
-    "WHERE a.namespace = s.namespace AND a.id = s.id RETURNING a.namespace, a.id"};
 
 constexpr auto kMaxChannels = static_cast<int64_t>(kMaxCitationChannels);
 
@@ -81,8 +37,8 @@ std::map<ArticleKey, Added> Insert(pg::LogSession& log, std::span<const Citation
   }
   std::map<ArticleKey, Added> added;
   std::vector<ChannelCitations> cited_by;
-  for (const pqxx::row& row :
-       session.Execute(kInsert, namespaces, cited, duplicates, channels, urls, arrivals)) {
+  for (const pqxx::row& row : session.Execute(sql::kInsertCitations, namespaces, cited, duplicates,
+                                              channels, urls, arrivals)) {
     Added& of = added[{row[0].as<std::string>(), row[1].as<std::string>()}];
     ++of.count;
     of.channels.insert(row[2].as<std::string>());
@@ -105,7 +61,7 @@ std::vector<Change> Add(pg::Session& session, const std::map<ArticleKey, Added>&
   }
   std::vector<Change> changes;
   for (const pqxx::row& row :
-       session.Execute(kAdd, namespaces, ids, counts, channels, kMaxChannels)) {
+       session.Execute(sql::kAddCitations, namespaces, ids, counts, channels, kMaxChannels)) {
     changes.push_back({row[0].as<std::string>(), row[1].as<std::string>(), ChangeKind::kCited});
   }
   return changes;
@@ -122,7 +78,8 @@ void CountCitations(pg::Session& session, std::vector<StoredArticle>& created) {
     namespaces.Add(article.content.ns);
     ids.Add(article.content.id);
   }
-  for (const pqxx::row& row : session.Execute(kCount, namespaces, ids, kMaxChannels)) {
+  for (const pqxx::row& row :
+       session.Execute(sql::kCountCitations, namespaces, ids, kMaxChannels)) {
     StoredArticle& article = *by_key.at({row[0].as<std::string>(), row[1].as<std::string>()});
     article.citation_count = row[2].as<int64_t>();
     article.citation_channels = pg::ToTexts(row[3]);
@@ -138,7 +95,8 @@ void MoveCitations(pg::LogSession& log, const UpsertPlan& plan) {
     article_ids.Add(plan.aliases.at(key).article_id);
   }
   std::set<ArticleKey> cited;
-  for (const pqxx::row& row : log.session().Execute(kMove, namespaces, alias_ids, article_ids)) {
+  for (const pqxx::row& row :
+       log.session().Execute(sql::kMoveCitations, namespaces, alias_ids, article_ids)) {
     cited.emplace(row[0].as<std::string>(), row[1].as<std::string>());
   }
   if (cited.empty()) return;
@@ -149,7 +107,7 @@ void MoveCitations(pg::LogSession& log, const UpsertPlan& plan) {
     cited_ids.Add(id);
     changes.push_back({ns, id, ChangeKind::kCited});
   }
-  log.session().Execute(kRecount, cited_namespaces, cited_ids, kMaxChannels);
+  log.session().Execute(sql::kRecountCitations, cited_namespaces, cited_ids, kMaxChannels);
   AppendChanges(log, changes);
 }
 

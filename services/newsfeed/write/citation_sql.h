@@ -1,7 +1,5 @@
 #pragma once
 
-#include <span>
-
 #include "services/newsfeed/articles/article.h"
 #include "services/newsfeed/articles/upsert.h"
 #include "services/platform/postgres/log/log_transaction.h"

@@ -4,33 +4,10 @@
 #include <tuple>
 
 #include "services/newsfeed/articles/category.h"
+#include "services/newsfeed/write/stats_store.sql.h"
 
 namespace winnow::newsfeed {
 namespace {
-
-// In one order, so that nobody waits in a circle; the log's lock sees to that as well. What is more
-// than $7 days old goes.
-constexpr pg::Statement kAdd{
-    "newsfeed.add_counters",
-    "WITH expired AS (DELETE FROM newsfeed.feed_counters "
-    "WHERE day < ($1::timestamptz AT TIME ZONE 'UTC')::date - $7::int) "
-    "INSERT INTO newsfeed.feed_counters AS c (namespace, day, kind, key, articles, citations) "
-    "SELECT s.namespace, ($1::timestamptz AT TIME ZONE 'UTC')::date, s.kind, s.key, s.articles, "
-    "s.citations FROM unnest($2::text[], $3::smallint[], $4::text[], $5::bigint[], $6::bigint[]) "
-    "AS s (namespace, kind, key, articles, citations) ORDER BY s.namespace, s.kind, s.key "
-    "ON CONFLICT (namespace, day, kind, key) DO UPDATE SET "
-    "articles = c.articles + excluded.articles, citations = c.citations + excluded.citations"};
-
-constexpr pg::Statement kRead{
-    "newsfeed.read_counters",
-    "WITH top AS MATERIALIZED (SELECT c.key, sum(c.articles) AS articles, "
-    "sum(c.citations) AS citations FROM newsfeed.feed_counters c WHERE c.namespace = $1 "
-    "AND c.day >= ($3::timestamptz AT TIME ZONE 'UTC')::date AND c.kind = $2::smallint "
-    "GROUP BY c.key ORDER BY sum(c.articles) + sum(c.citations) DESC, c.key LIMIT $4) "
-    "SELECT t.key, t.articles, t.citations, c.day::timestamp AT TIME ZONE 'UTC', c.articles, "
-    "c.citations FROM top t JOIN newsfeed.feed_counters c ON c.namespace = $1 "
-    "AND c.day >= ($3::timestamptz AT TIME ZONE 'UTC')::date AND c.kind = $2::smallint "
-    "AND c.key = t.key ORDER BY t.articles + t.citations DESC, t.key, c.day"};
 
 struct Counts {
   int64_t articles = 0;
@@ -49,8 +26,8 @@ void Add(pg::LogSession& log, const Counters& counters) {
     articles.Add(counts.articles);
     citations.Add(counts.citations);
   }
-  log.session().Execute(kAdd, log.arrival_time(), namespaces, kinds, keys, articles, citations,
-                        kKeptDays);
+  log.session().Execute(sql::kAddCounters, log.arrival_time(), namespaces, kinds, keys, articles,
+                        citations, kKeptDays);
 }
 
 }  // namespace
@@ -82,8 +59,9 @@ StatusOr<std::vector<FeedCounter>> StatsStore::Read(Deadline deadline, const Sta
   return reads_.Statements(
       deadline, [&](pg::Session& session) -> StatusOr<std::vector<FeedCounter>> {
         std::vector<FeedCounter> counters;
-        for (const pqxx::row& row : session.Execute(kRead, query.ns, static_cast<int>(query.kind),
-                                                    query.from, query.limit)) {
+        for (const pqxx::row& row :
+             session.Execute(sql::kReadCounters, query.ns, static_cast<int>(query.kind), query.from,
+                             query.limit)) {
           std::string key = row[0].as<std::string>();
           if (counters.empty() || counters.back().key != key) {
             counters.push_back({std::move(key), row[1].as<int64_t>(), row[2].as<int64_t>()});

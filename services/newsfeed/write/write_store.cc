@@ -6,6 +6,7 @@
 #include "services/newsfeed/feed/feed_membership.h"
 #include "services/newsfeed/keywords/keyword_sql.h"
 #include "services/newsfeed/search/search_store.h"
+#include "services/newsfeed/write/write_store.sql.h"
 #include "services/platform/base/embedded_file.h"
 
 // Single articles, and the schema.
@@ -15,16 +16,6 @@ extern const std::span<const File> newsfeed_migrations;
 
 namespace winnow::newsfeed {
 namespace {
-
-constexpr pg::Statement kDelete{
-    "newsfeed.delete_article",
-    "UPDATE newsfeed.news_articles SET is_deleted = TRUE, deleted_at = $3::timestamptz "
-    "WHERE namespace = $1 AND id = $2"};
-
-constexpr pg::Statement kRestore{
-    "newsfeed.restore_article",
-    "UPDATE newsfeed.news_articles SET is_deleted = FALSE, deleted_at = NULL, "
-    "updated_at = $3::timestamptz, revision = $4 WHERE namespace = $1 AND id = $2"};
 
 // Feeds that have the article now.
 std::vector<std::string> FeedsOfStored(pg::Session& session, const StoredArticle& article) {
@@ -42,7 +33,7 @@ Time DeleteStored(pg::LogSession& log, StoredArticle article, LogReceipt& receip
   DeleteEntries(log.session(), entries);
   DeleteKeywords(log.session(), {&article, 1});
   DeleteSearch(log.session(), {&article, 1});
-  log.session().Execute(kDelete, content.ns, content.id, now);
+  log.session().Execute(sql::kDeleteArticle, content.ns, content.id, now);
   return now;
 }
 
@@ -58,7 +49,8 @@ void RestoreStored(pg::LogSession& log, StoredArticle& article, LogReceipt& rece
   LoadPaths(session, categories, paths);
   const Change change{content.ns, content.id, ChangeKind::kRestored};
   receipt = AppendChanges(log, {&change, 1});
-  session.Execute(kRestore, content.ns, content.id, article.update_time, article.revision);
+  session.Execute(sql::kRestoreArticle, content.ns, content.id, article.update_time,
+                  article.revision);
   std::vector<Entry> entries;
   for (std::string& feed : FeedsOf(article, paths[content.ns])) {
     entries.push_back({std::move(feed), &article, receipt.first});

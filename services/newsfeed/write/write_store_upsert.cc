@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 
 #include "services/newsfeed/articles/article_sql.h"
 #include "services/newsfeed/articles/feeds_log_sql.h"
@@ -11,6 +10,7 @@
 #include "services/newsfeed/write/citation_sql.h"
 #include "services/newsfeed/write/stats_store.h"
 #include "services/newsfeed/write/write_store.h"
+#include "services/newsfeed/write/write_store_upsert.sql.h"
 
 // Storing articles. What is sent again unchanged is recognised first and costs no place in the log;
 // the rest goes through it in transactions short enough for others to get their turn.
@@ -18,36 +18,6 @@ namespace winnow::newsfeed {
 namespace {
 
 using Results = std::vector<StatusOr<Upserted>>;
-
-// Articles whose own id, or whose merged id, sent the same before.
-constexpr pg::Statement kFindUnchanged{
-    "newsfeed.find_unchanged",
-    "WITH s AS MATERIALIZED (SELECT u.namespace, u.id, u.sent_hash, u.i "
-    "FROM unnest($1::text[], $2::text[], $3::uuid[]) WITH ORDINALITY "
-    "AS u (namespace, id, sent_hash, i)) "
-    "SELECT s.i, f.id, f.revision FROM s CROSS JOIN LATERAL (SELECT a.id, a.revision "
-    "FROM newsfeed.news_articles a WHERE a.namespace = s.namespace AND a.id = s.id "
-    "AND a.sent_hash = s.sent_hash LIMIT 1) f UNION ALL "
-    "SELECT s.i, f.id, f.revision FROM s CROSS JOIN LATERAL (SELECT a.id, a.revision "
-    "FROM newsfeed.article_aliases l JOIN newsfeed.news_articles a "
-    "ON a.namespace = l.namespace AND a.id = l.article_id WHERE l.namespace = s.namespace "
-    "AND l.alias_id = s.id AND l.sent_hash = s.sent_hash LIMIT 1) f"};
-
-// In key order, so that two of these never wait for each other in a circle.
-constexpr pg::Statement kSeen{
-    "newsfeed.seen",
-    "INSERT INTO newsfeed.last_seen AS l (namespace, id, last_seen_at) "
-    "SELECT s.namespace, s.id, $3::timestamptz FROM unnest($1::text[], $2::text[]) "
-    "AS s (namespace, id) ORDER BY s.namespace, s.id ON CONFLICT (namespace, id) DO UPDATE "
-    "SET last_seen_at = greatest(l.last_seen_at, excluded.last_seen_at)"};
-
-constexpr pg::Statement kWriteAliases{
-    "newsfeed.write_aliases",
-    "INSERT INTO newsfeed.article_aliases (namespace, alias_id, article_id, sent_hash) "
-    "SELECT s.namespace, s.alias_id, s.article_id, s.sent_hash "
-    "FROM unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) "
-    "AS s (namespace, alias_id, article_id, sent_hash) "
-    "ON CONFLICT (namespace, alias_id) DO UPDATE SET sent_hash = excluded.sent_hash"};
 
 void WriteSeen(pg::Session& session, const std::set<ArticleKey>& seen, Time now) {
   if (seen.empty()) return;
@@ -57,7 +27,7 @@ void WriteSeen(pg::Session& session, const std::set<ArticleKey>& seen, Time now)
     namespaces.Add(ns);
     ids.Add(id);
   }
-  session.Execute(kSeen, namespaces, ids, now);
+  session.Execute(sql::kSeen, namespaces, ids, now);
 }
 
 // Answers what is unchanged; gives back the rest.
@@ -72,7 +42,7 @@ std::vector<size_t> AnswerUnchanged(pg::Session& session, std::span<const Sent> 
     hashes.Add(ToUuid(ContentHash(*item.article)));
   }
   std::vector<bool> answered(sent.size());
-  for (const pqxx::row& row : session.Execute(kFindUnchanged, namespaces, ids, hashes)) {
+  for (const pqxx::row& row : session.Execute(sql::kFindUnchanged, namespaces, ids, hashes)) {
     const size_t i = row[0].as<size_t>() - 1;
     const Article& article = *sent[i].article;
     std::string id = row[1].as<std::string>();
@@ -100,7 +70,7 @@ void WriteAliases(pg::Session& session, const std::map<ArticleKey, Alias>& alias
     article_ids.Add(alias.article_id);
     hashes.Add(ToUuid(alias.sent_hash));
   }
-  session.Execute(kWriteAliases, namespaces, alias_ids, article_ids, hashes);
+  session.Execute(sql::kWriteAliases, namespaces, alias_ids, article_ids, hashes);
 }
 
 const CategoryPaths& PathsOf(const std::map<std::string, CategoryPaths>& paths,

@@ -8,7 +8,7 @@ namespace winnow {
 using Micros = std::chrono::microseconds;
 using Time = std::chrono::sys_time<Micros>;
 
-// Deadlines go by a clock that nobody sets.
+// Deadlines use the monotonic clock.
 using Deadline = std::chrono::steady_clock::time_point;
 
 // What time it is. Two implementations: the system's, and one that tests set.

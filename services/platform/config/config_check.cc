@@ -133,7 +133,7 @@ class Checker {
     }
   }
 
-  // Beyond this machine nothing is listened on in the clear unless somebody says so.
+  // Listening beyond loopback without TLS takes an explicit setting.
   void CheckReach(const std::string& field, const ListenAddress& address) {
     if (address.IsLoopback() || config_.insecure() || !config_.tls().cert_file().empty()) return;
     Add(field,

@@ -52,7 +52,7 @@ void Default(Duration& value, Micros by_default) {
 
 void FillPostgres(config::v1::Postgres& postgres) {
   Default(*postgres.mutable_url(), "postgres-private:");
-  // Nobody else would bring a private one up to date.
+  // Only this process can migrate a private one.
   if (postgres.url() == "postgres-private:") postgres.set_migrate_on_start(true);
 }
 

@@ -19,7 +19,7 @@ constexpr uint32_t V4(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return (a << 24) | (b << 16) | (c << 8) | d;
 }
 
-// Not of the public Internet, or not for anybody to call.
+// Addresses that are not public, or must not be called.
 constexpr Network kClosed[] = {
     {V4(0, 0, 0, 0), 8},         // this network
     {V4(10, 0, 0, 0), 8},        // private

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <memory>
 
 #include "services/platform/base/ascii.h"
 #include "services/platform/base/url/error_kind.h"
@@ -46,7 +44,7 @@ void Transfer::SetUp() {
   Set(handle_, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   Set(handle_, CURLOPT_PROXY, "");  // none, whatever the environment says
   Set(handle_, CURLOPT_NOSIGNAL, 1L);
-  Set(handle_, CURLOPT_QUICK_EXIT, 1L);  // a name lookup that hangs holds nobody up
+  Set(handle_, CURLOPT_QUICK_EXIT, 1L);  // a name lookup that hangs must not block
   Set(handle_, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
   Set(handle_, CURLOPT_OPENSOCKETFUNCTION, &Transfer::OnSocket);
   Set(handle_, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));

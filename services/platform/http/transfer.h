@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 
 #include <string>
-#include <vector>
 
 #include "services/platform/base/clock.h"
 #include "services/platform/base/url/target.h"

@@ -70,7 +70,7 @@ void WriteLine(std::string_view line) {
   while (!line.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // somebody it is shared with made it non-blocking
+    if (written < 0 && errno == EAGAIN) {  // another process that shares it made it non-blocking
       pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
       ::poll(&room, 1, -1);
       continue;

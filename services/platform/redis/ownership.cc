@@ -70,7 +70,7 @@ const Script& CheckScript() {
   return kScript;
 }
 
-// What was adopted and is never written is nobody's again after a week.
+// The claim on a key that was adopted and never written expires after a week.
 const Script& AdoptScript() {
   static const Script kScript = OwnershipScript(R"(
 if owned() then return 0 end

@@ -20,7 +20,7 @@ class Socket {
   Status Send(std::string_view bytes, Deadline deadline);
   // At least one byte, at most `size`.
   StatusOr<size_t> Receive(char* buffer, size_t size, Deadline deadline);
-  // Something came that nobody asked for, e.g. the end of the connection.
+  // Unexpected bytes arrived, or the connection was closed.
   bool HasInput() const;
 
  private:

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
 #include "services/polling/api/convert.h"

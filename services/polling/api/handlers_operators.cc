@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "services/polling/api/handlers.h"
 

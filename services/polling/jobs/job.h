@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "services/platform/base/clock.h"
@@ -10,7 +9,7 @@ namespace winnow::polling {
 
 // Where a job is. In flight: waiting or leased; the others are ends, which an operator may undo.
 enum class Phase {
-  kWaiting = 1,    // nobody has it; due at ready_time
+  kWaiting = 1,    // not leased; due at ready_time
   kLeased = 2,     // a worker has it until ready_time
   kBuried = 3,     // given up by a sweep, by max_attempts or by an operator
   kCompleted = 4,  // done

@@ -1,37 +1,10 @@
 #include "services/polling/jobs/job_sql.h"
 
 #include "services/platform/events/core/outbox.h"
+#include "services/polling/jobs/job.sql.h"
 #include "winnow/events/v1/events.pb.h"
 
 namespace winnow::polling {
-namespace {
-
-constexpr pg::Statement kReadKind{
-    "polling.read_kind",
-    "SELECT polling.now(), k.pause_time, k.paused_us, " WINNOW_POLICY_COLUMNS
-    " FROM polling.kinds k JOIN polling.policies p ON p.kind = k.kind AND p.version = k.version "
-    "WHERE k.kind = $1"};
-
-constexpr pg::Statement kKeepPolicies{
-    "polling.keep_policies", "SELECT pg_advisory_xact_lock_shared(" WINNOW_POLICY_LOCK ")"};
-
-constexpr pg::Statement kUpdateJob{
-    "polling.update_job",
-    "UPDATE polling.jobs SET state = $3, phase = $4, state_time = $5::timestamptz, "
-    "ready_time = $6::timestamptz, entered = $7::timestamptz, progressed = $8::timestamptz, "
-    "token = $9, owner = $10, failures = $11, losses = $12, cancel_requested = $13, reason = $14, "
-    "percent = $15, note = $16, last_request = $17 WHERE kind = $1 AND id = $2"};
-constexpr pg::Statement kSetResult{
-    "polling.set_result", "UPDATE polling.jobs SET result = $3::bytea WHERE kind = $1 AND id = $2"};
-
-constexpr pg::Statement kInsertEvent{
-    "polling.insert_event",
-    "INSERT INTO polling.job_events (kind, id, event_time, change, reason, from_state, to_state, "
-    "phase, token, owner, note, request, actor) "
-    "VALUES ($1, $2, $3::timestamptz, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"};
-
-}  // namespace
-
 Job ToJob(const pqxx::row& row) {
   Job job;
   job.key = {row[0].as<std::string>(), row[1].as<std::string>()};
@@ -97,10 +70,10 @@ Policy ToPolicy(const pqxx::row& row, int first) {
   return policy;
 }
 
-void KeepPolicies(pg::Session& session) { session.Execute(kKeepPolicies); }
+void KeepPolicies(pg::Session& session) { session.Execute(sql::kKeepPolicies); }
 
 StatusOr<KindNow> ReadKind(pg::Session& session, const std::string& kind) {
-  const pqxx::result rows = session.Execute(kReadKind, kind);
+  const pqxx::result rows = session.Execute(sql::kReadKind, kind);
   if (rows.empty()) return NotFound("kind", kind);
   KindNow now;
   now.now = pg::ToTime(rows[0][0]);
@@ -131,19 +104,19 @@ void AppendStale(pg::Session& session, const std::string& kind, std::span<const 
 
 void WriteOutcome(pg::Session& session, const Outcome& outcome, Time now) {
   const Job& job = outcome.job;
-  session.Execute(kUpdateJob, job.key.kind, job.key.id, job.state, static_cast<int>(job.phase),
+  session.Execute(sql::kUpdateJob, job.key.kind, job.key.id, job.state, static_cast<int>(job.phase),
                   job.state_time, job.ready_time, job.entered, job.progressed, job.token, job.owner,
                   job.failures, job.losses, job.cancel_requested, static_cast<int>(job.reason),
                   job.percent, job.note, job.last_request);
   if (!job.result.empty()) {
-    session.Execute(kSetResult, job.key.kind, job.key.id, pg::ToParameterBytes(job.result));
+    session.Execute(sql::kSetResult, job.key.kind, job.key.id, pg::ToParameterBytes(job.result));
   }
   std::vector<StaleJob> stale;
   for (const JobEvent& event : outcome.events) {
-    session.Execute(kInsertEvent, job.key.kind, job.key.id, now, static_cast<int>(event.change),
-                    static_cast<int>(event.reason), event.from_state, event.to_state,
-                    static_cast<int>(event.phase), event.token, event.owner, event.note,
-                    event.request, event.actor);
+    session.Execute(sql::kInsertEvent, job.key.kind, job.key.id, now,
+                    static_cast<int>(event.change), static_cast<int>(event.reason),
+                    event.from_state, event.to_state, static_cast<int>(event.phase), event.token,
+                    event.owner, event.note, event.request, event.actor);
     if (event.reason == StaleReason::kNone) continue;
     stale.push_back({job.key.id, event.to_state, event.reason, event.change == Change::kBuried,
                      event.owner, event.token});

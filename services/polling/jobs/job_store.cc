@@ -4,6 +4,7 @@
 
 #include "services/platform/base/embedded_file.h"
 #include "services/polling/jobs/job_sql.h"
+#include "services/polling/jobs/job_store.sql.h"
 
 namespace winnow::embedded {
 extern const std::span<const File> polling_migrations;
@@ -13,54 +14,6 @@ extern const std::span<const File> polling_migrations;
 namespace winnow::polling {
 namespace {
 
-constexpr pg::Statement kLock{"polling.lock_job",
-                              "SELECT " WINNOW_JOB_COLUMNS
-                              " FROM polling.jobs j WHERE j.kind = $1 AND j.id = $2 "
-                              "FOR NO KEY UPDATE"};
-// Whether history has the request: $4 has the changes that its command makes. Of its own, for
-// it must see what was committed while the other waited for the lock.
-constexpr pg::Statement kWasDone{
-    "polling.was_done",
-    "SELECT 1 FROM polling.job_events e WHERE e.kind = $1 AND e.id = $2 AND e.request = $3 "
-    "AND e.change = ANY ($4::smallint[]) LIMIT 1"};
-constexpr pg::Statement kGet{"polling.get_job", "SELECT " WINNOW_JOB_COLUMNS
-                                                " FROM polling.jobs j "
-                                                "WHERE j.kind = $1 AND j.id = $2"};
-
-constexpr pg::Statement kList{
-    "polling.list_jobs",
-    "SELECT " WINNOW_JOB_COLUMNS_BARE
-    " FROM polling.jobs j WHERE j.kind = $1 AND j.id > $2 AND ($3 = '' OR j.state = $3) "
-    "AND ($4::smallint = 0 OR j.phase = $4::smallint) AND ($5 = '' OR j.owner = $5) "
-    "AND j.state_time <= (SELECT polling.now()) - $6::bigint * interval '1 microsecond' "
-    "ORDER BY j.id LIMIT $7"};
-
-constexpr pg::Statement kKindExists{"polling.kind_exists",
-                                    "SELECT 1 FROM polling.kinds WHERE kind = $1"};
-
-constexpr pg::Statement kListEvents{"polling.list_job_events",
-                                    "SELECT " WINNOW_EVENT_COLUMNS
-                                    " FROM polling.job_events WHERE kind = $1 AND id = $2 "
-                                    "AND number > $3 ORDER BY number LIMIT $4"};
-
-constexpr pg::Statement kInsertJobs{
-    "polling.insert_jobs",
-    "WITH u AS MATERIALIZED (SELECT n.id, n.state, n.payload, n.delay, n.place "
-    "  FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) "
-    "  WITH ORDINALITY AS n(id, payload, state, delay, place)), "
-    "made AS (INSERT INTO polling.jobs (kind, id, state, phase, payload, create_time, state_time, "
-    "  ready_time, entered, progressed) "
-    "  SELECT $5, u.id, u.state, 1, u.payload, $6::timestamptz, $6::timestamptz, "
-    "  $6::timestamptz + u.delay * interval '1 microsecond', $7::timestamptz, $7::timestamptz "
-    "  FROM u ORDER BY u.id ON CONFLICT (kind, id) DO NOTHING RETURNING id, state), "
-    "logged AS (INSERT INTO polling.job_events (kind, id, event_time, change, to_state, phase, "
-    "  token, request) SELECT $5, m.id, $6::timestamptz, 1, m.state, 1, 0, $8 FROM made m) "
-    "SELECT id FROM made"};
-constexpr pg::Statement kReadPayloads{
-    "polling.read_payloads",
-    "SELECT u.id, j.payload FROM unnest($2::text[]) AS u(id) CROSS JOIN LATERAL "
-    "(SELECT x.payload FROM polling.jobs x WHERE x.kind = $1 AND x.id = u.id LIMIT 1) j"};
-
 // Those that were there, with their payload.
 std::map<std::string, std::string> ReadKnown(pg::Session& session, const std::string& kind,
                                              std::span<const NewJob* const> jobs) {
@@ -68,7 +21,7 @@ std::map<std::string, std::string> ReadKnown(pg::Session& session, const std::st
   if (jobs.empty()) return known;
   pg::Array ids;
   for (const NewJob* job : jobs) ids.Add(job->id);
-  for (const pqxx::row& row : session.Execute(kReadPayloads, kind, ids)) {
+  for (const pqxx::row& row : session.Execute(sql::kReadPayloads, kind, ids)) {
     known.emplace(row[0].as<std::string>(), pg::ToBytes(row[1]));
   }
   return known;
@@ -89,7 +42,7 @@ std::map<std::string, bool> Insert(pg::Session& session, const std::string& kind
   }
   std::map<std::string, bool> created;
   const Time kind_now = now.clock.At(now.now);
-  for (const pqxx::row& row : session.Execute(kInsertJobs, ids, payloads, states, delays, kind,
+  for (const pqxx::row& row : session.Execute(sql::kInsertJobs, ids, payloads, states, delays, kind,
                                               now.now, kind_now, request)) {
     created[row[0].as<std::string>()] = true;
   }
@@ -134,7 +87,7 @@ bool WasDone(pg::Session& session, const JobKey& key, const Command& command,
   if (request.empty() || rows.empty()) return false;
   pg::Array changes;
   for (const Change change : rows) changes.Add(static_cast<int>(change));
-  return !session.Execute(kWasDone, key.kind, key.id, request, changes).empty();
+  return !session.Execute(sql::kWasDone, key.kind, key.id, request, changes).empty();
 }
 
 // Whether the rules must still be the same when it commits: its job comes into a state of theirs.
@@ -144,7 +97,7 @@ bool ReliesOnStates(const Command& command) {
 }
 
 Status CheckKind(pg::Session& session, const std::string& kind) {
-  if (session.Execute(kKindExists, kind).empty()) return NotFound("kind", kind);
+  if (session.Execute(sql::kKindExists, kind).empty()) return NotFound("kind", kind);
   return OkStatus();
 }
 
@@ -162,7 +115,7 @@ StatusOr<std::vector<StatusOr<bool>>> JobStore::Register(Deadline deadline, cons
 StatusOr<Outcome> JobStore::Do(Deadline deadline, const JobKey& key, const Command& command,
                                const std::string& request) {
   return writes_.Transaction(deadline, [&](pg::Session& session) -> StatusOr<Outcome> {
-    const pqxx::result rows = session.Execute(kLock, key.kind, key.id);
+    const pqxx::result rows = session.Execute(sql::kLockJob, key.kind, key.id);
     if (rows.empty()) {
       WINNOW_RETURN_IF_ERROR(CheckKind(session, key.kind));
       return NotFound("job", key.id);
@@ -181,7 +134,7 @@ StatusOr<Outcome> JobStore::Do(Deadline deadline, const JobKey& key, const Comma
 
 StatusOr<Job> JobStore::Get(Deadline deadline, const JobKey& key) {
   return reads_.Statements(deadline, [&](pg::Session& session) -> StatusOr<Job> {
-    const pqxx::result rows = session.Execute(kGet, key.kind, key.id);
+    const pqxx::result rows = session.Execute(sql::kGetJob, key.kind, key.id);
     if (!rows.empty()) return ToJob(rows[0]);
     WINNOW_RETURN_IF_ERROR(CheckKind(session, key.kind));
     return NotFound("job", key.id);
@@ -193,8 +146,9 @@ StatusOr<std::vector<Job>> JobStore::List(Deadline deadline, const ListQuery& qu
     WINNOW_RETURN_IF_ERROR(CheckKind(session, query.kind));
     std::vector<Job> jobs;
     const int phase = query.phase ? static_cast<int>(*query.phase) : 0;
-    for (const pqxx::row& row : session.Execute(kList, query.kind, query.after, query.state, phase,
-                                                query.owner, query.min_age.count(), query.count)) {
+    for (const pqxx::row& row :
+         session.Execute(sql::kListJobs, query.kind, query.after, query.state, phase, query.owner,
+                         query.min_age.count(), query.count)) {
       jobs.push_back(ToJob(row));
     }
     return jobs;
@@ -206,12 +160,13 @@ StatusOr<std::vector<NumberedEvent>> JobStore::ListEvents(Deadline deadline, con
   return reads_.Statements(
       deadline, [&](pg::Session& session) -> StatusOr<std::vector<NumberedEvent>> {
         std::vector<NumberedEvent> events;
-        for (const pqxx::row& row : session.Execute(kListEvents, key.kind, key.id, after, count)) {
+        for (const pqxx::row& row :
+             session.Execute(sql::kListJobEvents, key.kind, key.id, after, count)) {
           events.push_back(ToEvent(row));
         }
         if (!events.empty() || after > 0) return events;
         WINNOW_RETURN_IF_ERROR(CheckKind(session, key.kind));
-        if (session.Execute(kGet, key.kind, key.id).empty()) return NotFound("job", key.id);
+        if (session.Execute(sql::kGetJob, key.kind, key.id).empty()) return NotFound("job", key.id);
         return events;
       });
 }

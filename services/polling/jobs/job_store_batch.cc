@@ -3,97 +3,12 @@
 
 #include "services/polling/jobs/job_sql.h"
 #include "services/polling/jobs/job_store.h"
+#include "services/polling/jobs/job_store_batch.sql.h"
 
 // Claims, heartbeats and sweeps: what the machine does to one job, in one statement for many. A
 // property test holds both together, on PostgreSQL.
 namespace winnow::polling {
 namespace {
-
-// What becomes of a row. The numbers stand in the statements below.
-//   1 claimed, it waited          2 claimed, its lease was lost
-//   3 buried as poison            4 cancelled, since that was asked for
-//   5 waiting again               6 buried at its deadline
-// History of the rows of `moved`, which carries fate, why (a StaleReason) and who had it before;
-// a cancelled one is first taken from its worker. Operators and commands of the worker itself are
-// reported by WriteOutcome.
-#define WINNOW_TOLD                                                                               \
-  "logged AS (INSERT INTO polling.job_events (kind, id, event_time, change, reason, from_state, " \
-  "  to_state, phase, token, owner) "                                                             \
-  "  SELECT $1, m.id, m.now, e.change, CASE m.fate WHEN 3 THEN 5 ELSE m.why * e.has_why END, "    \
-  "  m.state, m.state, m.phase, m.old_token, m.old_owner FROM moved m "                           \
-  "  JOIN (VALUES (2, 4, 1), (3, 5, 1), (4, 4, 1), (4, 9, 0), (5, 4, 1), (6, 5, 1)) "             \
-  "    AS e(fate, change, has_why) ON e.fate = m.fate ORDER BY m.place, e.change) "
-
-constexpr pg::Statement kClaim{
-    "polling.claim",
-    "WITH " WINNOW_KIND_NOW
-    ", due AS MATERIALIZED (SELECT x.id, x.ready_time, x.token AS old_token, x.owner AS old_owner, "
-    "  CASE WHEN x.phase = 1 THEN 1 WHEN x.cancel_requested THEN 4 "
-    "    WHEN x.losses + 1 >= k.max_losses THEN 3 ELSE 2 END AS fate "
-    "  FROM k CROSS JOIN LATERAL (SELECT y.id, y.ready_time, y.token, y.owner, y.phase, "
-    "    y.cancel_requested, y.losses FROM polling.jobs y "
-    "    WHERE y.kind = $1 AND y.phase <= 2 AND y.ready_time <= k.now "
-    "    ORDER BY y.ready_time, y.id LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED) x "
-    "  WHERE NOT k.is_paused), "
-    "moved AS (UPDATE polling.jobs j SET "
-    "  phase = CASE d.fate WHEN 3 THEN 3 WHEN 4 THEN 6 ELSE 2 END, "
-    "  token = CASE WHEN d.fate <= 2 THEN nextval('polling.tokens') ELSE j.token END, "
-    "  owner = CASE WHEN d.fate <= 2 THEN $2 ELSE '' END, "
-    "  losses = j.losses + CASE WHEN d.fate = 1 THEN 0 ELSE 1 END, "
-    "  reason = CASE WHEN d.fate = 3 THEN 5 ELSE j.reason END, "
-    "  ready_time = CASE WHEN d.fate <= 2 THEN k.now + k.lease ELSE k.now END, "
-    "  progressed = CASE WHEN d.fate <= 2 THEN greatest(j.progressed, k.kind_now) "
-    "    ELSE j.progressed END "
-    "  FROM due d CROSS JOIN k WHERE j.kind = $1 AND j.id = d.id "
-    "  RETURNING " WINNOW_JOB_COLUMNS
-    ", d.fate, 1 AS why, d.old_token, d.old_owner, d.ready_time AS place, k.now), " WINNOW_TOLD
-    "SELECT " WINNOW_JOB_COLUMNS
-    ", j.fate, j.old_token, j.old_owner, j.now FROM moved j "
-    "ORDER BY j.place, j.id"};
-
-constexpr pg::Statement kBeat{
-    "polling.heartbeat",
-    "WITH " WINNOW_KIND_NOW
-    " UPDATE polling.jobs j SET ready_time = greatest(j.ready_time, k.now + k.lease) "
-    "FROM unnest($2::text[], $3::bigint[]) AS u(id, token) CROSS JOIN k "
-    "WHERE j.kind = $1 AND j.id = u.id AND j.token = u.token AND j.phase = 2 "
-    "RETURNING j.id, j.token, j.cancel_requested, j.ready_time"};
-
-// The clocks differ in whom they find; what becomes of those is the same.
-#define WINNOW_SWEEP(stale)                                                                      \
-  "WITH " WINNOW_KIND_NOW                                                                        \
-  ", due AS MATERIALIZED (SELECT x.id, x.token AS old_token, x.owner AS old_owner, x.why, "      \
-  "  CASE WHEN x.why = 3 THEN 6 WHEN x.cancel_requested THEN 4 "                                 \
-  "    WHEN x.losses + 1 >= k.max_losses THEN 3 ELSE 5 END AS fate "                             \
-  "  FROM k CROSS JOIN LATERAL (SELECT y.id, y.token, y.owner, y.cancel_requested, y.losses, "   \
-  "    CASE WHEN y.entered <= k.kind_now - k.deadline THEN 3 "                                   \
-  "      WHEN y.ready_time <= k.now THEN 1 ELSE 2 END AS why "                                   \
-  "    FROM polling.jobs y WHERE y.kind = $1 AND " stale                                         \
-  "    LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED) x), "                                             \
-  "moved AS (UPDATE polling.jobs j SET "                                                         \
-  "  phase = CASE d.fate WHEN 5 THEN 1 WHEN 4 THEN 6 ELSE 3 END, "                               \
-  "  owner = '', ready_time = k.now, "                                                           \
-  "  losses = j.losses + CASE WHEN d.fate = 6 THEN 0 ELSE 1 END, "                               \
-  "  reason = CASE d.fate WHEN 3 THEN 5 WHEN 6 THEN 3 ELSE j.reason END "                        \
-  "  FROM due d CROSS JOIN k WHERE j.kind = $1 AND j.id = d.id "                                 \
-  "  RETURNING j.id, j.state, j.phase, d.fate, d.why, d.old_token, d.old_owner, j.id AS place, " \
-  "    k.now), " WINNOW_TOLD                                                                     \
-  "SELECT m.id, m.state, m.fate, m.why, m.old_token, m.old_owner, m.now FROM moved m "           \
-  "ORDER BY m.place"
-
-constexpr pg::Statement kSweepLease{
-    "polling.sweep_lease",
-    WINNOW_SWEEP("y.phase = 2 AND y.phase <= 2 AND y.ready_time <= k.now ORDER BY y.ready_time")};
-constexpr pg::Statement kSweepProgress{
-    "polling.sweep_progress",
-    WINNOW_SWEEP("y.phase = 2 AND y.progressed <= k.kind_now - k.no_progress "
-                 "ORDER BY y.progressed")};
-constexpr pg::Statement kSweepDeadline{
-    "polling.sweep_deadline",
-    WINNOW_SWEEP("y.phase <= 2 AND y.entered <= k.kind_now - k.deadline ORDER BY y.entered")};
-
-constexpr pg::Statement kKindExists{"polling.has_kind",
-                                    "SELECT 1 FROM polling.kinds WHERE kind = $1"};
 
 constexpr int kClaimed = 2;  // fates up to it
 constexpr int kPoisoned = 3;
@@ -102,20 +17,20 @@ constexpr int kPastDeadline = 6;
 const pg::Statement& StatementOf(SweepClock clock) {
   switch (clock) {
     case SweepClock::kLease:
-      return kSweepLease;
+      return sql::kSweepLease;
     case SweepClock::kNoProgress:
-      return kSweepProgress;
+      return sql::kSweepProgress;
     case SweepClock::kDeadline:
-      return kSweepDeadline;
+      return sql::kSweepDeadline;
   }
-  return kSweepLease;
+  return sql::kSweepLease;
 }
 
 StatusOr<ClaimResult> ClaimSome(pg::Session& session, const ClaimQuery& query) {
-  const pqxx::result rows = session.Execute(kClaim, query.kind, query.owner, query.count);
+  const pqxx::result rows = session.Execute(sql::kClaim, query.kind, query.owner, query.count);
   ClaimResult result;
   result.touched = static_cast<int64_t>(rows.size());
-  if (rows.empty() && session.Execute(kKindExists, query.kind).empty()) {
+  if (rows.empty() && session.Execute(sql::kHasKind, query.kind).empty()) {
     return NotFound("kind", query.kind);
   }
   for (const pqxx::row& row : rows) {
@@ -174,7 +89,7 @@ StatusOr<std::vector<HeartbeatResult>> JobStore::Heartbeat(Deadline deadline,
   return writes_.Statements(
       deadline, [&](pg::Session& session) -> StatusOr<std::vector<HeartbeatResult>> {
         std::vector<HeartbeatResult> beats(jobs.size());
-        for (const pqxx::row& row : session.Execute(kBeat, kind, ids, tokens)) {
+        for (const pqxx::row& row : session.Execute(sql::kHeartbeat, kind, ids, tokens)) {
           const HeldJob held{row[0].as<std::string>(), row[1].as<int64_t>()};
           const auto less = [&](size_t i, const HeldJob& other) {
             return key(i) < std::tie(other.id, other.token);

@@ -2,30 +2,12 @@
 
 #include "services/polling/jobs/job_sql.h"
 #include "services/polling/jobs/job_store.h"
+#include "services/polling/jobs/job_store_import.sql.h"
 
 // Jobs that are taken over from another registry. The machine says what each becomes; rows that are
 // here already are never touched.
 namespace winnow::polling {
 namespace {
-
-constexpr pg::Statement kImport{
-    "polling.import_jobs",
-    "WITH u AS MATERIALIZED (SELECT n.id, n.payload, n.state_time, n.entered, n.state "
-    "  FROM unnest($1::text[], $2::bytea[], $3::timestamptz[], $4::timestamptz[], $5::text[]) "
-    "  AS n(id, payload, state_time, entered, state)), "
-    "made AS (INSERT INTO polling.jobs (kind, id, state, phase, payload, create_time, state_time, "
-    "  ready_time, entered, progressed) "
-    "  SELECT $6, u.id, u.state, 1, u.payload, u.state_time, u.state_time, $7::timestamptz, "
-    "  u.entered, u.entered FROM u ORDER BY u.id ON CONFLICT (kind, id) DO NOTHING "
-    "  RETURNING id, state), "
-    "noted AS (INSERT INTO polling.job_events (kind, id, event_time, change, to_state, phase, "
-    "  token, request, note, actor) "
-    "  SELECT $6, m.id, $7::timestamptz, 1, m.state, 1, 0, $8, $9, $10 FROM made m) "
-    "SELECT id FROM made"};
-constexpr pg::Statement kReadPlaces{
-    "polling.read_places",
-    "SELECT j.id, j.state, j.phase FROM polling.jobs j WHERE j.kind = $1 AND j.id = ANY "
-    "($2::text[])"};
 
 using Results = std::map<std::string, ImportResult>;  // by id
 
@@ -34,7 +16,7 @@ void AddKnown(pg::Session& session, const std::string& kind, std::span<const Job
               Results& results) {
   pg::Array ids;
   for (const Job& job : jobs) ids.Add(job.key.id);
-  for (const pqxx::row& row : session.Execute(kReadPlaces, kind, ids)) {
+  for (const pqxx::row& row : session.Execute(sql::kReadPlaces, kind, ids)) {
     results.try_emplace(
         row[0].as<std::string>(),
         ImportResult{false, row[1].as<std::string>(), static_cast<Phase>(row[2].as<int>())});
@@ -57,8 +39,9 @@ void Insert(pg::Session& session, const std::string& kind, std::span<const Job> 
     states.Add(job.state);
     by_id[job.key.id] = &job;
   }
-  for (const pqxx::row& row : session.Execute(kImport, ids, payloads, state_times, entered, states,
-                                              kind, now, note.request, note.note, note.actor)) {
+  for (const pqxx::row& row :
+       session.Execute(sql::kImportJobs, ids, payloads, state_times, entered, states, kind, now,
+                       note.request, note.note, note.actor)) {
     const Job& job = *by_id.at(row[0].as<std::string>());
     results[job.key.id] = {true, job.state, job.phase};
   }

@@ -158,7 +158,7 @@ class DedupClient:
     ) -> Policy:
         """Changes the named fields of a namespace's rules, and answers the rules then in force.
 
-        With `policy.etag` set, the change is made only if nobody changed the rules meanwhile.
+        With `policy.etag` set, the change is made only if the rules were not changed meanwhile.
         """
         request = dedup_service_pb2.UpdatePolicyRequest(
             namespace=namespace,
@@ -271,7 +271,7 @@ class DedupClient:
     def review_queue(
         self, *, namespace: str = "", page_size: int = 0, timeout: float | None = None
     ) -> Iterator[ReviewItem]:
-        """Near-threshold decisions that nobody looked at, newest first; answer each by
+        """Near-threshold decisions that were not reviewed, newest first; answer each by
         override_decision."""
 
         def fetch(page_token: str) -> tuple[Sequence[ReviewItem], str]:

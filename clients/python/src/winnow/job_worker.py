@@ -85,7 +85,7 @@ Handler = Callable[[Lease], Outcome]
 
 
 def _is_loss(error: WinnowError) -> bool:
-    """Whether the job is another worker's by now, or nobody's."""
+    """Whether this worker has lost the job."""
     return isinstance(error, NotFound) or error.reason == "STALE_TOKEN"
 
 
@@ -244,7 +244,7 @@ class JobWorker:
             try:
                 self._beat_once(held)
             except WinnowError as error:
-                # While the server is away nobody else gets the jobs either.
+                # While the server is unavailable, no other worker gets the jobs.
                 _log.warning("no heartbeat now: %s", error)
 
     def _beat_once(self, held: dict[int, Lease]) -> None:

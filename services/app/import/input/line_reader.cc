@@ -1,6 +1,5 @@
 #include "services/app/import/input/line_reader.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace winnow::app {

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <ostream>
 #include <set>
 #include <string>

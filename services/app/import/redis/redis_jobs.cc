@@ -9,7 +9,7 @@
 namespace winnow::app {
 namespace {
 
-// Of a set that nobody could fill: a cursor that never ends is an error.
+// More than any set holds: a cursor that never ends is an error.
 constexpr int64_t kMaxScans = 10'000'000;
 constexpr double kMaxMilliseconds = 253'402'300'800'000.0;  // of year 10000
 

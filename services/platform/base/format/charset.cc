@@ -131,7 +131,8 @@ std::string DecodeWebText(std::string_view bytes, std::string_view transport,
     if (auto text = DecodeToUtf8(bytes, declared)) return *std::move(text);
   }
   if (valid) return std::string(bytes);
-  // Declared as UTF-8 and not quite valid: mostly UTF-8 that was cut; else nobody said anything.
+  // Declared as UTF-8 and not quite valid: mostly UTF-8 that was cut; otherwise the encoding is not
+  // declared.
   if (!declared.empty()) return ReplaceInvalidUtf8(bytes);
   return DecodeToUtf8(bytes, "cp949").value_or(ReplaceInvalidUtf8(bytes));
 }

@@ -9,7 +9,7 @@ namespace winnow {
 // Text of a named encoding as UTF-8, by ICU; what it cannot mean becomes U+FFFD. Names are read as
 // browsers read them: "euc-kr", "ks_c_5601-1987" and the like are windows-949 (CP949), which is
 // what pages that say so are written in; "iso-8859-1" and "us-ascii" are windows-1252. Nothing for
-// an encoding that nobody knows.
+// an unknown encoding.
 std::optional<std::string> DecodeToUtf8(std::string_view bytes, std::string_view charset);
 
 // The encoding that a byte order mark at the front indicates: "utf-8", "utf-16le", "utf-16be";

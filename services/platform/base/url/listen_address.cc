@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <charconv>
-#include <utility>
 
 namespace winnow {
 namespace {

@@ -1,6 +1,5 @@
 #include "services/platform/base/url/url_escape.h"
 
-#include <algorithm>
 #include <array>
 
 #include "services/platform/base/ascii.h"

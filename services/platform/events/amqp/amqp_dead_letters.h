@@ -2,7 +2,6 @@
 
 #include <mutex>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "services/platform/events/amqp/amqp_connection.h"

@@ -45,7 +45,7 @@ int ToAttempts(int64_t number) {
   return static_cast<int>(std::clamp(number, int64_t{0}, kMaxAttempts));
 }
 
-// Seconds beyond the year 9999 are nobody's clock.
+// Times beyond the year 9999 are invalid.
 Time ToTime(int64_t seconds) {
   constexpr int64_t kMaxSeconds = 253'402'300'799;
   return Time(std::chrono::seconds(std::clamp(seconds, int64_t{0}, kMaxSeconds)));

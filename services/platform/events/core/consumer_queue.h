@@ -64,8 +64,8 @@ struct QueueOptions {
 };
 
 // What one consumer has still to take: delivers in batches on a thread of its own. Those that are
-// to come again wait aside and then at the end of the queue, so that they hold nobody up. As long
-// as what its origins have in flight.
+// to come again wait aside and then at the end of the queue, so that they do not block the others.
+// As long as what its origins have in flight.
 class ConsumerQueue {
  public:
   ConsumerQueue(Consumer consumer, const QueueOptions& options, Metrics& metrics);

@@ -1,7 +1,5 @@
 #include "services/platform/events/core/dead_letters.h"
 
-#include <algorithm>
-
 #include "services/platform/base/utf8.h"
 #include "services/platform/events/core/consumer.h"
 #include "services/platform/proto/timestamp.h"

@@ -1,7 +1,6 @@
 #include "services/platform/events/core/outbox_dead_letters.h"
 
 #include <charconv>
-#include <map>
 
 #include "services/platform/events/core/outbox_sql.h"
 #include "services/platform/events/core/topology.h"

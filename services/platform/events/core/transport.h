@@ -1,9 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "services/platform/base/clock.h"
 #include "services/platform/events/core/consumer.h"

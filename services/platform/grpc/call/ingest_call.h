@@ -104,7 +104,7 @@ class IngestCall : private Job {
   bool read_all_ = false;
   bool reading_ = false;
   bool running_ = false;     // the handler is begun with a batch, or is to be
-  bool collecting_ = false;  // somebody asks for answers, or is to
+  bool collecting_ = false;  // a thread collects responses, or is about to
   bool begin_failed_ = false;
   std::deque<Begun> begun_batches_;  // the last of them may still be with the handler
   uint64_t first_begun_ = 0;         // number of the first of these

@@ -15,8 +15,8 @@ struct ConnectionLimits {
 };
 
 // The connections of a port that belong to gRPC, which closes their descriptors by itself and
-// notifies nobody. A connection is open as long as its descriptor is the same socket: the kernel
-// gives each socket an inode number, so one fstat() shows it. Not thread-safe.
+// gives no notification. A connection is open as long as its descriptor is the same socket: the
+// kernel gives each socket an inode number, so one fstat() shows it. Not thread-safe.
 class ConnectionTable {
  public:
   struct Entry {

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <mutex>
 
 #include "services/platform/base/status.h"

@@ -1,7 +1,6 @@
 #include "services/platform/grpc/runtime/auth.h"
 
 #include <algorithm>
-#include <array>
 #include <random>
 #include <utility>
 

@@ -49,7 +49,7 @@ class JobPool {
   };
 
   void Append(Job& job);
-  // Whom the caller must notify, once it has given the lock back; null for nobody. One thread is
+  // What the caller must notify after it released the lock; null: nothing. One thread is
   // woken at a time, and wakes the next if work is left: a burst costs one wake-up and not one a
   // job. The one that fell asleep last comes first: its caches are the warmest.
   Sleeper* WakesOne();

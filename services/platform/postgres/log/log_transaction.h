@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "services/platform/base/clock.h"
@@ -91,7 +90,7 @@ class LogTransaction {
   static Status Advance(const Work& work, const LogSession& log, Committed& result);
 };
 
-// Head and epoch of a stream, as of one snapshot; head 0 for a stream nobody has written.
+// Head and epoch of a stream, as of one snapshot; head 0 for a stream without entries.
 struct Head {
   int64_t head = 0;
   std::string epoch;

@@ -270,7 +270,7 @@ Status PoolState::Confirm(Lease& lease, Deadline began, pqxx::transaction_base& 
   return confirmed;
 }
 
-// Statements that still run on the old primary are cut off: nobody may believe their answers.
+// Statements that still run on the old primary are cut off: their results must not be used.
 void PoolState::OnPrimaryChange() {
   std::vector<std::unique_ptr<Connection>> outdated;  // closed after the lock is released
   {

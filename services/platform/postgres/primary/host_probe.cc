@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 
 #include "services/platform/postgres/session/epoch_sql.h"
 #include "services/platform/process/unless_stopped.h"

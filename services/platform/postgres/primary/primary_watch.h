@@ -22,9 +22,9 @@
 namespace winnow::pg {
 
 // Knows which host of the URL is the primary (ADR 17). Asks every host twice a second, each on a
-// thread of its own, so that one that hangs delays nobody. When the primary changes, connections
-// made before are outdated: they run no further statement, and what they answer is not believed
-// (Confirmed). Shared by all pools of a process.
+// thread of its own, so that a host that hangs delays no other. When the primary changes,
+// connections made before are outdated: they run no further statement, and what they answer is not
+// believed (Confirmed). Shared by all pools of a process.
 class PrimaryWatch {
  public:
   // Counts the primaries; a connection remembers the number it was made under.

@@ -26,7 +26,7 @@ bool IsConcurrent(const std::string& statement);
 
 // Outside of a transaction, while no other migrator builds it: a killed or failed build leaves an
 // invalid index behind, which is dropped and built again; a valid one is left as it is. Waits for
-// transactions that are older than it, without making anybody wait for it. Throws pqxx exceptions.
+// transactions that are older than it, without blocking other transactions. Throws pqxx exceptions.
 void BuildIndex(Session& session, const IndexBuild& build, const std::string& statement);
 
 // The statement without CONCURRENTLY.

@@ -1,6 +1,5 @@
 #include "services/platform/postgres/schema/migrate.h"
 
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -158,7 +157,7 @@ Status Migrator::RunAlone(const std::string& statement) {
         "another migrator's: run `winnow migrate` once with a postgres.url that leads to "
         "PostgreSQL itself, without pooling=transaction");
   }
-  // It waits for older transactions, and nobody for it: no lock timeout, which would cut it off.
+  // It waits for older transactions and blocks none: no lock timeout, which would cut it off.
   session_.ExecuteText("SET lock_timeout = 0");
   if (build) {
     BuildIndex(session_, *build, statement);

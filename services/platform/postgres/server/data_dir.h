@@ -9,7 +9,7 @@
 
 namespace winnow::pg {
 
-// Where data goes when nobody says: /var/lib/winnow for root; else $XDG_DATA_HOME/winnow, or
+// The default data directory: /var/lib/winnow for root; else $XDG_DATA_HOME/winnow, or
 // ~/.local/share/winnow. The values of XDG_DATA_HOME and HOME may be null; relative ones are
 // ignored, as the XDG specification asks.
 std::string DefaultDataDir(const Account& account, const char* xdg_data_home, const char* home);

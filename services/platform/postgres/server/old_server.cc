@@ -110,7 +110,7 @@ Status Blocked(const std::string& cluster_dir, pid_t pid, const ProcessInfo& inf
                               cluster_dir + ": stop it (pg_ctl -D '" + cluster_dir +
                               "' stop), then start again");
   }
-  const std::string what = info.state == 'Z'      ? "an ended process nobody has reaped"
+  const std::string what = info.state == 'Z'      ? "a zombie process"
                            : info.program.empty() ? "another program"
                                                   : "`" + info.program + "`";
   return FailedPrecondition(

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
-#include <optional>
 #include <stop_token>
 #include <string>
 

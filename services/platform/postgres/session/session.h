@@ -1,13 +1,9 @@
 #pragma once
 
-#include <charconv>
 #include <concepts>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <pqxx/result>
 #include <pqxx/row>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -1,5 +1,6 @@
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <stdexcept>
 

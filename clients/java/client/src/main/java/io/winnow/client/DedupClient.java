@@ -105,7 +105,7 @@ public final class DedupClient {
     return connection.call(DedupServiceGrpc.getGetPolicyMethod(), request).getPolicy();
   }
 
-  /** Changes the rules of a namespace; with an etag, only if nobody changed them meanwhile. */
+  /** Changes the rules of a namespace; with an etag, only if they were not changed meanwhile. */
   public Policy updatePolicy(UpdatePolicyRequest request) {
     return connection.call(DedupServiceGrpc.getUpdatePolicyMethod(), request).getPolicy();
   }
@@ -153,7 +153,7 @@ public final class DedupClient {
     return connection.call(DedupServiceGrpc.getOverrideDecisionMethod(), request).getDecision();
   }
 
-  /** Near-threshold decisions that nobody looked at, newest first. */
+  /** Near-threshold decisions that were not reviewed, newest first. */
   public Pages<ReviewItem> reviewQueue(ListReviewQueueRequest request) {
     return new Pages<>(
         request.getPageToken(),

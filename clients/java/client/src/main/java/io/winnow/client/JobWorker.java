@@ -354,12 +354,12 @@ public final class JobWorker {
         leases.get(i).cancelRequested |= results.get(i).getCancelRequested();
       }
     } catch (WinnowException error) {
-      // While the server is away nobody else gets the jobs either.
+      // While the server is unavailable, no other worker gets the jobs either.
       LOG.log(System.Logger.Level.WARNING, "no heartbeat now: {0}", error.toString());
     }
   }
 
-  /** Whether the job is another worker's by now, or nobody's. */
+  /** Whether this worker has lost the job. */
   private static boolean isLoss(WinnowException error) {
     return error.code() == Code.NOT_FOUND || error.reason().equals("STALE_TOKEN");
   }

@@ -21,7 +21,7 @@ final class RedisProcess implements AutoCloseable {
     throw new IOException("redis-server does not start");
   }
 
-  /** False if somebody else took the port before Redis did. */
+  /** False if another process took the port before Redis did. */
   private boolean starts() throws Exception {
     try (ServerSocket free = new ServerSocket(0)) {
       port = free.getLocalPort();

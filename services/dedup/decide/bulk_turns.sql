@@ -1,0 +1,2 @@
+-- name: dedup.take_bulk_turn
+SELECT pg_advisory_xact_lock(hashtextextended($1, 0))
