@@ -2,11 +2,9 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "services/dedup/decide/bulk_turns.h"
 #include "services/dedup/decide/decision_job.h"
 #include "services/dedup/decide/decision_parts.h"
+#include "services/dedup/decide/lane_scheduler.h"
 #include "services/dedup/decide/meaning_stage.h"
 #include "services/dedup/decide/namespace_decider.h"
 #include "services/platform/process/periodic_thread.h"
@@ -46,65 +45,33 @@ class DecisionWorker {
   Status CheckEveryWindow() const;
 
  private:
-  // Namespaces with a window in memory; of more, the one that was idle the longest gives way.
-  static constexpr size_t kMaxNamespaces = 1'000;
-
-  struct NamespaceLane {
-    NamespaceLane(const std::string& name, const DecisionParts& parts)
-        : ns(name), decider(name, parts) {}
-    const std::string ns;
-    NamespaceDecider decider;  // of the thread that has made the lane busy
-    std::deque<DecisionJob> urgent;
-    std::deque<DecisionJob> bulk;
-    bool is_busy = false;
-    bool is_ready = false;     // it is in ready_
-    bool is_to_load = false;   // though no job waits
-    bool is_loading = false;   // a loading thread has made it busy
-    bool is_of_start = false;  // readiness waits for it
-    int failed_loads = 0;      // in a row
-    Status load_error;         // of the last one
-    Deadline retry_load{};     // when it failed: the next try, unless a job comes first
-    // Bulk needs a turn among the instances; `turn` is there (or null) when it has its own.
-    bool has_other_writers = false;
-    bool is_turn_asked = false;
-    std::optional<BulkTurns::Turn> turn;
-    uint64_t used = 0;  // when last, by count
-
-    bool may_take_bulk() const { return !has_other_writers || turn; }
-    bool is_in_use() const { return is_busy || is_ready || is_turn_asked; }
-  };
-
-  using Refused = std::vector<std::pair<DecisionJob, Status>>;
+  using Lanes = LaneScheduler<NamespaceDecider>;
+  using Lane = Lanes::NamespaceLane;
   using Lock = std::unique_lock<std::mutex>;
 
-  bool is_stopping() const;
-  void AnswerAll(Refused refused);
+  void AnswerAll(Lanes::Refused refused);
   // To the namespace's queue; after their vectors, where there is an embedder.
   void Enqueue(std::vector<DecisionJob> jobs);
-  NamespaceLane* LaneFor(const std::string& ns);
-  // Lets a thread take it, where there is something to do now.
-  void MakeReady(NamespaceLane& lane);
-  bool HasWork(NamespaceLane& lane);
+  Lane* OpenLane(const std::string& ns);
+  // Lets a thread take it, if there is something to do now; asks for a turn of bulk if it needs
+  // one.
+  void Schedule(Lane& lane);
   void Grant(const std::string& ns, BulkTurns::Turn turn);
   void Run();
-  std::vector<DecisionJob> TakeJobs(NamespaceLane& lane);
   // Gives the jobs that were left unanswered.
-  std::vector<DecisionJob> ProcessAll(NamespaceLane& lane, std::vector<DecisionJob> jobs);
-  void PutBack(NamespaceLane& lane, std::vector<DecisionJob> jobs);
+  std::vector<DecisionJob> ProcessAll(Lane& lane, std::vector<DecisionJob> jobs);
 
   // Loading, in decision_worker_load.cc.
   void RunLoads();
-  void EndLoad(NamespaceLane& lane, const Status& loaded, Lock& lock);
+  void EndLoad(Lane& lane, const Status& loaded, Lock& lock);
   std::chrono::milliseconds WatchLoads();
   void ListNamespaces();
-  Refused TakeLate(Deadline now);
-  void TakeLateOf(NamespaceLane& lane, Deadline now, Refused& refused);
-  void RetryLoads(Deadline now);
+  Lanes::Refused TakeLate(Deadline now);
   void LogProgress(Deadline now);
   void JudgeStart(Deadline now);
   void AddLoadGauges(Metrics& metrics);
   enum class WindowState { kLoading, kLoaded, kFailed };
-  static WindowState StateOf(const NamespaceLane& lane);
+  static WindowState StateOf(const Lane& lane);
   struct WindowCounts {
     size_t loading = 0, loaded = 0, failed = 0;
     int64_t entries = 0, expected = 0;  // of the loads that run
@@ -114,12 +81,10 @@ class DecisionWorker {
 
   const DecisionParts parts_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::condition_variable load_changed_;
-  std::map<std::string, std::unique_ptr<NamespaceLane>> lanes_;
-  std::deque<NamespaceLane*> ready_;
-  std::deque<NamespaceLane*> to_load_;
-  bool stopping_ = false;
+  std::condition_variable_any changed_;
+  std::condition_variable_any load_changed_;
+  Lanes lanes_;
+  std::stop_source stop_;
   Deadline started_{};
   // Why the namespaces of the start are not known yet.
   Status listed_ = Unavailable(Reason::kWindowLoading, "the namespaces have not been listed yet",
@@ -127,10 +92,8 @@ class DecisionWorker {
   Deadline list_again_{};
   bool is_ready_ = false;  // the windows of the start are loaded, or given up
   Deadline logged_{};      // when progress was
-  uint64_t uses_ = 0;
-  size_t waiting_ = 0;
   BulkTurns turns_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
   PeriodicThread load_watch_;
   std::unique_ptr<MeaningStage> meaning_;      // null without an embedder
   std::vector<std::shared_ptr<void>> gauges_;  // last: they read the above

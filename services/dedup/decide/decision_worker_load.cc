@@ -30,13 +30,8 @@ constexpr std::chrono::seconds kStalledAfter(2);
 constexpr milliseconds kMinRetry(250);
 constexpr milliseconds kUsualRetry(1'000);  // while nothing can be estimated
 constexpr milliseconds kMaxRetry(60'000);
-constexpr milliseconds kMaxBackoff(10'000);
 
 double SecondsOf(steady_clock::duration time) { return duration<double>(time).count(); }
-
-milliseconds BackoffAfter(int failures) {
-  return std::min(kMaxBackoff, kMinRetry * (1 << std::min(failures - 1, 10)));
-}
 
 bool IsStoreAway(const Status& status) {
   return ReasonOf(status) == Reason::kStoreUnavailable ||
@@ -79,18 +74,18 @@ void DecisionWorker::AddLoadGauges(Metrics& metrics) {
 }
 
 // With the lock held.
-DecisionWorker::WindowState DecisionWorker::StateOf(const NamespaceLane& lane) {
+DecisionWorker::WindowState DecisionWorker::StateOf(const Lane& lane) {
   if (!lane.load_error.ok()) return WindowState::kFailed;  // until a load has succeeded
-  if (lane.is_loading) return WindowState::kLoading;
+  if (lane.stage == Lanes::Stage::kLoading) return WindowState::kLoading;
   // A thread that decides owns the decider, which was loaded before.
-  if (lane.is_busy) return WindowState::kLoaded;
-  return lane.decider.is_loaded() ? WindowState::kLoaded : WindowState::kLoading;
+  if (lane.stage == Lanes::Stage::kDeciding) return WindowState::kLoaded;
+  return lane.decider->is_loaded() ? WindowState::kLoaded : WindowState::kLoading;
 }
 
 // With the lock held.
 DecisionWorker::WindowCounts DecisionWorker::CountWindows(bool only_of_start) const {
   WindowCounts counts;
-  for (const auto& [ns, lane] : lanes_) {
+  for (const auto& [ns, lane] : lanes_.lanes()) {
     if (only_of_start && !lane->is_of_start) continue;
     switch (StateOf(*lane)) {
       case WindowState::kLoading:
@@ -106,54 +101,37 @@ DecisionWorker::WindowCounts DecisionWorker::CountWindows(bool only_of_start) co
         }
         break;
     }
-    if (!lane->is_loading) continue;
-    counts.entries += lane->decider.progress().entries();
-    counts.expected += lane->decider.progress().expected();
+    if (lane->stage != Lanes::Stage::kLoading) continue;
+    counts.entries += lane->decider->progress().entries();
+    counts.expected += lane->decider->progress().expected();
   }
   return counts;
 }
 
 void DecisionWorker::RunLoads() {
   Lock lock(mutex_);
-  for (;;) {
-    load_changed_.wait(lock, [this] { return stopping_ || !to_load_.empty(); });
-    if (stopping_) return;
-    NamespaceLane& lane = *to_load_.front();
-    to_load_.pop_front();
-    lane.is_ready = lane.is_to_load = false;
-    lane.is_busy = lane.is_loading = true;
-    lane.used = ++uses_;
+  while (load_changed_.wait(lock, stop_.get_token(), [this] { return lanes_.has_load(); }) &&
+         !stop_.stop_requested()) {
+    Lane& lane = lanes_.BeginLoad();
     const Deadline begun = steady_clock::now();
     lock.unlock();
-    const Status loaded = lane.decider.Load();
+    const Status loaded = lane.decider->Load();
     parts_.metrics.load_seconds.Observe(SecondsOf(steady_clock::now() - begun));
     lock.lock();
+    if (stop_.stop_requested()) return;
     EndLoad(lane, loaded, lock);
-    if (stopping_) return;
   }
 }
 
-void DecisionWorker::EndLoad(NamespaceLane& lane, const Status& loaded, Lock& lock) {
-  lane.is_busy = lane.is_loading = false;
-  lane.load_error = loaded;
-  Refused refused;
+void DecisionWorker::EndLoad(Lane& lane, const Status& loaded, Lock& lock) {
+  Lanes::Refused refused = lanes_.EndLoad(lane, loaded, steady_clock::now());
   if (loaded.ok()) {
-    lane.failed_loads = 0;
-    MakeReady(lane);
+    Schedule(lane);
     changed_.notify_one();
-  } else if (!stopping_) {
-    lane.retry_load = steady_clock::now() + BackoffAfter(++lane.failed_loads);
+  } else {
     log::Warn(
         "dedup window not loaded; it is tried again",
         {{"namespace", lane.ns}, {"failures", lane.failed_loads}, {"error", Message(loaded)}});
-    // Where the store is slow, calls wait for as long as their deadlines allow.
-    if (loaded.code() != StatusCode::kDeadlineExceeded) {
-      for (std::deque<DecisionJob>* queue : {&lane.urgent, &lane.bulk}) {
-        waiting_ -= queue->size();
-        for (DecisionJob& job : *queue) refused.emplace_back(std::move(job), loaded);
-        queue->clear();
-      }
-    }
   }
   JudgeStart(steady_clock::now());
   lock.unlock();
@@ -168,94 +146,59 @@ milliseconds DecisionWorker::WatchLoads() {
   const Deadline now = steady_clock::now();
   AnswerAll(TakeLate(now));
   const std::lock_guard lock(mutex_);
-  RetryLoads(now);
+  lanes_.RetryLoads(now);
+  if (lanes_.has_load()) load_changed_.notify_all();
   LogProgress(now);
   JudgeStart(now);
   return kWatchPause;
 }
 
 void DecisionWorker::ListNamespaces() {
-  const auto read = [](pg::Session& session) -> StatusOr<std::vector<std::string>> {
-    return ReadNamespaces(session, kMaxNamespaces);
+  const auto read =
+      [max = lanes_.limits().lanes](pg::Session& session) -> StatusOr<std::vector<std::string>> {
+    return ReadNamespaces(session, max);
   };
   const auto namespaces = parts_.reads.Statements(steady_clock::now() + kListTime, read);
   const std::lock_guard lock(mutex_);
   listed_ = namespaces.status();
   list_again_ = steady_clock::now() + kListPause;
-  if (!namespaces.ok() || stopping_) return;
+  if (!namespaces.ok() || stop_.stop_requested()) return;
   for (const std::string& ns : *namespaces) {
-    NamespaceLane* lane = LaneFor(ns);
+    Lane* lane = OpenLane(ns);
     if (lane == nullptr) break;
-    lane->is_of_start = lane->is_to_load = true;
-    MakeReady(*lane);
+    lane->is_of_start = lane->wants_load = true;
+    Schedule(*lane);
   }
   load_changed_.notify_all();
 }
 
-DecisionWorker::Refused DecisionWorker::TakeLate(Deadline now) {
-  Refused refused;
+// Jobs of windows that will not be loaded before the jobs have to be answered. A document to be
+// remembered goes on undecided where the store does not answer.
+DecisionWorker::Lanes::Refused DecisionWorker::TakeLate(Deadline now) {
   const std::lock_guard lock(mutex_);
-  for (auto& [ns, lane] : lanes_) {
-    const bool is_waiting = !lane->urgent.empty() || !lane->bulk.empty();
-    const bool is_deciding = lane->is_busy && !lane->is_loading;
-    if (!is_waiting || is_deciding) continue;
-    if (!lane->is_loading && lane->decider.is_loaded()) continue;
-    TakeLateOf(*lane, now, refused);
-  }
-  return refused;
-}
-
-// With the lock held. Jobs of a window that is not loaded, and will not be before they have to be
-// answered. A document to be remembered goes on undecided where the store does not answer.
-void DecisionWorker::TakeLateOf(NamespaceLane& lane, Deadline now, Refused& refused) {
-  const LoadProgress& progress = lane.decider.progress();
-  std::optional<milliseconds> remaining;
-  bool is_stalled = false;
-  if (lane.is_loading) {
-    remaining = progress.Remaining(now);
-    is_stalled = now - progress.advanced() > kStalledAfter;
-  }
-  const auto is_undecided = [&](const DecisionJob& job) {
-    return is_stalled && job.is_urgent && job.is_remembered;
-  };
-  const auto is_late = [&](const DecisionJob& job) {
+  return lanes_.TakeIf([&](const Lane& lane, const DecisionJob& job) -> Status {
+    const LoadProgress& progress = lane.decider->progress();
+    const bool is_loading = lane.stage == Lanes::Stage::kLoading;
+    const auto remaining = is_loading ? progress.Remaining(now) : std::nullopt;
+    const bool is_stalled = is_loading && now - progress.advanced() > kStalledAfter;
+    if (is_stalled && job.is_urgent && job.is_remembered) {
+      return Unavailable(Reason::kStoreUnavailable,
+                         "the store does not answer while the window is loaded", kUsualRetry);
+    }
     // Items come again as often as events do: they wait for as long as they can.
     const auto needed = job.is_item ? milliseconds(0) : remaining.value_or(milliseconds(0));
-    return is_undecided(job) || job.deadline - now < needed + kAnswerTime;
-  };
-  for (std::deque<DecisionJob>* queue : {&lane.urgent, &lane.bulk}) {
-    const auto late = std::stable_partition(queue->begin(), queue->end(), std::not_fn(is_late));
-    for (auto job = late; job != queue->end(); ++job) {
-      Status why =
-          is_undecided(*job)
-              ? Unavailable(Reason::kStoreUnavailable,
-                            "the store does not answer while the window is loaded", kUsualRetry)
-              : WindowLoading(progress, remaining);
-      refused.emplace_back(std::move(*job), std::move(why));
-    }
-    waiting_ -= static_cast<size_t>(queue->end() - late);
-    queue->erase(late, queue->end());
-  }
-}
-
-// With the lock held.
-void DecisionWorker::RetryLoads(Deadline now) {
-  for (auto& [ns, lane] : lanes_) {
-    if (lane->load_error.ok() || now < lane->retry_load) continue;
-    if (lane->is_busy || lane->is_ready) continue;
-    lane->is_to_load = true;
-    MakeReady(*lane);
-  }
-  if (!to_load_.empty()) load_changed_.notify_all();
+    if (job.deadline - now >= needed + kAnswerTime) return OkStatus();
+    return WindowLoading(progress, remaining);
+  });
 }
 
 // With the lock held.
 void DecisionWorker::LogProgress(Deadline now) {
   if (now - logged_ < kLogPause) return;
   logged_ = now;
-  for (const auto& [ns, lane] : lanes_) {
-    if (!lane->is_loading) continue;
-    const LoadProgress& progress = lane->decider.progress();
+  for (const auto& [ns, lane] : lanes_.lanes()) {
+    if (lane->stage != Lanes::Stage::kLoading) continue;
+    const LoadProgress& progress = lane->decider->progress();
     const auto remaining = progress.Remaining(now);
     log::Info("dedup window loading", {{"namespace", ns},
                                        {"entries", progress.entries()},
@@ -268,12 +211,12 @@ void DecisionWorker::LogProgress(Deadline now) {
 // With the lock held. Once ready, the service stays ready: a later load affects only calls of its
 // namespace, because every instance would begin one at the same time.
 void DecisionWorker::JudgeStart(Deadline now) {
-  if (is_ready_ || stopping_) return;
+  if (is_ready_ || stop_.stop_requested()) return;
   const WindowCounts counts = CountWindows(true);
   const bool is_over = now - started_ >= kStartLimit;
   if (!is_over) {
     if (!listed_.ok() || counts.loading > 0) return;
-    for (const auto& [ns, lane] : lanes_) {
+    for (const auto& [ns, lane] : lanes_.lanes()) {
       if (!lane->is_of_start || lane->load_error.ok()) continue;
       if (lane->failed_loads < kFailuresGivenUp || IsStoreAway(lane->load_error)) return;
     }
