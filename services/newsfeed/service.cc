@@ -1,6 +1,8 @@
 #include "services/newsfeed/service.h"
 
-#include "services/newsfeed/api/handlers.h"
+#include "services/newsfeed/api/article_handlers.h"
+#include "services/newsfeed/api/category_handlers.h"
+#include "services/newsfeed/api/feed_handlers.h"
 #include "services/newsfeed/labels/embedded_category_rules.h"
 #include "services/newsfeed/projection/projection_worker.h"
 #include "services/newsfeed/search/index_worker.h"
@@ -26,7 +28,9 @@ using HotService =
 
 class Service final : public HotService {
  public:
-  Service(rpc::Runtime& runtime, Handlers& handlers) : binder_(runtime), handlers_(handlers) {}
+  Service(rpc::Runtime& runtime, FeedHandlers& feeds, ArticleHandlers& articles,
+          CategoryHandlers& categories)
+      : binder_(runtime), feeds_(feeds), articles_(articles), categories_(categories) {}
 
   WINNOW_METHOD(ListArticles, kRead);
   ServerUnaryReactor* ListArticles(CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -34,34 +38,36 @@ class Service final : public HotService {
     return binder_.Raw<v1::ListArticlesRequest, FeedQuery>(
         context, request, response, kListArticles,
         [this](const rpc::CallContext&, const v1::ListArticlesRequest& r, FeedQuery& query) {
-          return handlers_.ListFromMemory(r, query);
+          return feeds_.ListFromMemory(r, query);
         },
         [this](const rpc::CallContext& call, const FeedQuery& query) {
-          return handlers_.ListArticles(call, query);
+          return feeds_.ListArticles(call, query);
         });
   }
-  WINNOW_UNARY(CountNewArticles, kRead, handlers_)
-  WINNOW_WATCH(WatchArticles, kRead, handlers_)
-  WINNOW_UNARY(GetArticle, kRead, handlers_)
-  WINNOW_UNARY(BatchUpsertArticles, kWrite, handlers_)
-  WINNOW_UNARY(DeleteArticle, kWrite, handlers_)
-  WINNOW_UNARY(CreateCategory, kWrite, handlers_)
-  WINNOW_UNARY(ListCategories, kRead, handlers_)
-  WINNOW_UNARY(BatchGetArticles, kRead, handlers_)
-  WINNOW_UNARY(LookupArticle, kRead, handlers_)
-  WINNOW_UNARY(UndeleteArticle, kWrite, handlers_)
-  WINNOW_UNARY(UpdateCategory, kWrite, handlers_)
-  WINNOW_UNARY(MoveCategory, kWrite, handlers_)
-  WINNOW_UNARY(DeleteCategory, kWrite, handlers_)
-  WINNOW_UNARY(SearchArticles, kRead, handlers_)
-  WINNOW_UNARY(GetFeedStats, kRead, handlers_)
-  WINNOW_UNARY(RefreshFeed, kRead, handlers_)
-  WINNOW_UNARY(GetFeedStatus, kRead, handlers_)
-  WINNOW_INGEST(IngestArticles, kWrite, handlers_)
+  WINNOW_UNARY(CountNewArticles, kRead, feeds_)
+  WINNOW_WATCH(WatchArticles, kRead, feeds_)
+  WINNOW_UNARY(GetArticle, kRead, articles_)
+  WINNOW_UNARY(BatchUpsertArticles, kWrite, articles_)
+  WINNOW_UNARY(DeleteArticle, kWrite, articles_)
+  WINNOW_UNARY(CreateCategory, kWrite, categories_)
+  WINNOW_UNARY(ListCategories, kRead, categories_)
+  WINNOW_UNARY(BatchGetArticles, kRead, articles_)
+  WINNOW_UNARY(LookupArticle, kRead, articles_)
+  WINNOW_UNARY(UndeleteArticle, kWrite, articles_)
+  WINNOW_UNARY(UpdateCategory, kWrite, categories_)
+  WINNOW_UNARY(MoveCategory, kWrite, categories_)
+  WINNOW_UNARY(DeleteCategory, kWrite, categories_)
+  WINNOW_UNARY(SearchArticles, kRead, feeds_)
+  WINNOW_UNARY(GetFeedStats, kRead, feeds_)
+  WINNOW_UNARY(RefreshFeed, kRead, feeds_)
+  WINNOW_UNARY(GetFeedStatus, kRead, feeds_)
+  WINNOW_INGEST(IngestArticles, kWrite, articles_)
 
  private:
   rpc::Binder binder_;
-  Handlers& handlers_;
+  FeedHandlers& feeds_;
+  ArticleHandlers& articles_;
+  CategoryHandlers& categories_;
 };
 
 struct Settings {
@@ -128,15 +134,18 @@ struct State {
         memory_worker(platform.reads, feeds, memory, watches,
                       static_cast<int>(settings.memory_articles), platform.metrics),
         consumer(writes, categories, metrics, rules),
-        handlers(PartsOf(platform, settings), {.stale_after = settings.stale_after}),
-        service(platform.runtime, handlers) {
+        feed_handlers(PartsOf(platform, settings), {.stale_after = settings.stale_after}),
+        article_handlers(
+            {articles, categories, writes, memory_worker, last_commit, metrics, rules}),
+        category_handlers({categories, tree, tree_worker, memory_worker, last_commit}),
+        service(platform.runtime, feed_handlers, article_handlers, category_handlers) {
     if (!projector) return;
     memory_worker.SetColdRead([this](const std::string& ns, const std::string& category) {
       return projector->Read(ns, category);
     });
   }
   // Makes those that a Redis brings, too.
-  Handlers::Parts PartsOf(Platform& platform, const Settings& settings) {
+  FeedHandlers::Parts PartsOf(Platform& platform, const Settings& settings) {
     if (platform.redis != nullptr) {
       projections.emplace(platform.reads, platform.writes);
       projector.emplace(feeds, categories, *projections, *platform.redis, platform.clock,
@@ -144,23 +153,15 @@ struct State {
                                                 .stale_after = settings.stale_after},
                         platform.metrics);
     }
-    return {articles,
-            categories,
-            feeds,
+    return {feeds,
             status,
-            writes,
-            tree,
-            tree_worker,
             search,
             stats,
             memory,
             memory_worker,
             watches,
-            last_commit,
             platform.clock,
-            metrics,
             pages,
-            rules,
             projections ? &*projections : nullptr,
             projector ? &*projector : nullptr};
   }
@@ -187,7 +188,9 @@ struct State {
   std::optional<ProjectionWorker> projector;
   MemoryWorker memory_worker;  // after the projector, which it reads
   ItemConsumer consumer;
-  Handlers handlers;
+  FeedHandlers feed_handlers;
+  ArticleHandlers article_handlers;
+  CategoryHandlers category_handlers;
   Service service;
 };
 

@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds kCommitWait(200);
 constexpr std::chrono::seconds kFillTime(10);
 // Feeds that wait to be filled; who asks beyond asks again with its next page.
 constexpr size_t kMaxRequested = 1'000;
@@ -310,6 +311,10 @@ bool MemoryWorker::Await(int64_t position, Deadline deadline) {
   std::unique_lock lock(mutex_);
   return advanced_.wait_until(lock, deadline,
                               [&] { return stopping_ || memory_.position() >= position; });
+}
+
+void MemoryWorker::AwaitCommitted(const CommitPosition& last_commit, Deadline deadline) {
+  Await(last_commit.Get(), std::min(deadline, std::chrono::steady_clock::now() + kCommitWait));
 }
 
 }  // namespace winnow::newsfeed

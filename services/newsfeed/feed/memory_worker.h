@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "services/newsfeed/articles/commit_position.h"
 #include "services/newsfeed/feed/change_sql.h"
 #include "services/newsfeed/feed/feed_memory.h"
 #include "services/newsfeed/feed/feed_query.h"
@@ -78,6 +79,9 @@ class MemoryWorker {
   // Waits until memory shows what was committed up to `position`, at most until the deadline.
   // Whether it does.
   bool Await(int64_t position, Deadline deadline);
+  // So that a caller that writes and then reads here sees what it wrote: waits as Await for what
+  // this process committed, 200 ms at most. Other processes follow in milliseconds.
+  void AwaitCommitted(const CommitPosition& last_commit, Deadline deadline);
   // Sends `joiner` what was committed after `query.position` and has it follow. Returns when it has
   // caught up. Errors: those of the store; NOT_FOUND for a category that does not exist.
   Status Follow(Deadline deadline, const FeedQuery& query, Joiner& joiner);

@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <random>
 
+#include "services/newsfeed/api/article_handlers.h"
 #include "services/newsfeed/api/convert.h"
-#include "services/newsfeed/api/handlers.h"
+#include "services/newsfeed/api/feed_handlers.h"
 #include "services/newsfeed/articles/article_sql.h"
 #include "services/newsfeed/feed/entry_sql.h"
 #include "services/newsfeed/feed/feed_membership.h"
@@ -76,16 +77,15 @@ struct Parts {
   WatchHub watches{metrics};
   // Never started: the store answers.
   MemoryWorker memory_worker{reads, feeds, memory, watches, 1'000, metrics};
-  TreeStore tree{reads, writes, logs, last_commit};
-  TreeWorker tree_worker{tree, metrics};
   SearchStore search{reads, writes, metrics};
   WordMergeWorker word_merge_worker{search, last_commit, metrics};
   StatsStore stats{reads};
   PageMetrics pages{metrics};
-  Handlers handlers{
-      {articles, categories, feeds, status, writer, tree, tree_worker, search, stats, memory,
-       memory_worker, watches, last_commit, clock, upserts, pages, DefaultCategoryRules()},
-      {}};
+  const CategoryRules rules = DefaultCategoryRules();
+  FeedHandlers feed_handlers{
+      {feeds, status, search, stats, memory, memory_worker, watches, clock, pages}, {}};
+  ArticleHandlers article_handlers{
+      {articles, categories, writer, memory_worker, last_commit, upserts, rules}};
 };
 
 // Articles of the size of Korean news, oldest first, inside the database.
@@ -174,8 +174,8 @@ double RunPages(Parts& parts, const std::vector<int>& depths, int articles) {
   const auto begin = steady_clock::now();
   for (const v1::ListArticlesRequest& request : requests) {
     FeedQuery query;
-    OrExit(parts.handlers.ListFromMemory(request, query).status());  // memory is empty: parses
-    const auto page = parts.handlers.ListArticles(call, query);
+    OrExit(parts.feed_handlers.ListFromMemory(request, query).status());  // memory is empty: parses
+    const auto page = parts.feed_handlers.ListArticles(call, query);
     OrExit(page.status());
     if (page->size() < size_t{20} * 500) OrExit(Internal("a short page"));
   }
@@ -229,7 +229,7 @@ double RunUpserts(Parts& parts, int first) {
   const rpc::CallContext call = rpc::BackgroundCall(std::chrono::minutes(10));
   const auto begin = steady_clock::now();
   for (const auto& request : requests) {
-    const auto response = parts.handlers.BatchUpsertArticles(call, request);
+    const auto response = parts.article_handlers.BatchUpsertArticles(call, request);
     OrExit(response.status());
     for (const auto& result : response->results()) {
       if (!result.has_upserted()) OrExit(Internal(result.error().message()));

@@ -16,7 +16,7 @@ class CategoryStore : public NewsFeedTest {
     request.mutable_category()->set_id(id);
     request.mutable_category()->set_display_name(name);
     request.mutable_category()->set_parent_id(parent);
-    return handlers_.CreateCategory(Call(), request);
+    return category_handlers_.CreateCategory(Call(), request);
   }
 
   std::vector<std::string> ListAll(int page_size, const std::string& ns = "") {
@@ -25,7 +25,7 @@ class CategoryStore : public NewsFeedTest {
     request.set_namespace_(ns);
     request.set_page_size(page_size);
     do {
-      const auto page = handlers_.ListCategories(Call(), request);
+      const auto page = category_handlers_.ListCategories(Call(), request);
       EXPECT_TRUE(page.ok()) << page.status();
       if (!page.ok()) break;
       for (const v1::Category& category : page->categories()) ids.push_back(category.id());
@@ -76,7 +76,8 @@ TEST_F(CategoryStore, RefusesWhatIsThereOrHasNoParent) {
   EXPECT_THAT(Message(orphan.status()), HasSubstr("nowhere"));
   EXPECT_EQ(TryCreate("b", "b").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(TryCreate("all", "").status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(handlers_.CreateCategory(Call(), {}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(category_handlers_.CreateCategory(Call(), {}).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_F(CategoryStore, HasEightLevels) {
@@ -95,14 +96,14 @@ TEST_F(CategoryStore, RefusesTokensThatAreNotItsOwn) {
   Create("b");
   v1::ListCategoriesRequest request;
   request.set_page_size(1);
-  const std::string token = handlers_.ListCategories(Call(), request)->next_page_token();
+  const std::string token = category_handlers_.ListCategories(Call(), request)->next_page_token();
   request.set_page_token(token);
   request.set_namespace_("other");
-  EXPECT_EQ(ReasonOf(handlers_.ListCategories(Call(), request).status()),
+  EXPECT_EQ(ReasonOf(category_handlers_.ListCategories(Call(), request).status()),
             Reason::kInvalidPageToken);
   request.set_namespace_("");
   request.set_page_token("1_a");
-  EXPECT_EQ(ReasonOf(handlers_.ListCategories(Call(), request).status()),
+  EXPECT_EQ(ReasonOf(category_handlers_.ListCategories(Call(), request).status()),
             Reason::kInvalidPageToken);
 }
 

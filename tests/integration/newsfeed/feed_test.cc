@@ -76,7 +76,7 @@ TEST_F(Feeds, OfACategoryShowItsSubtree) {
   EXPECT_THAT(Scroll(Feed("energy")), ElementsAre("y"));
   EXPECT_THAT(Scroll(Feed("uncategorized")), ElementsAre("z"));
   EXPECT_THAT(Scroll(Feed("all")), ElementsAre("x", "y", "z"));
-  const auto missing = ListWaiting(handlers_, Call(), Feed("nowhere"));
+  const auto missing = ListWaiting(feed_handlers_, Call(), Feed("nowhere"));
   EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
 }
 
@@ -260,8 +260,9 @@ TEST_F(Feeds, GoOnByKeyInAnotherHistory) {
   const v1::ListArticlesResponse first = List(Feed("", 2));
   Upsert({Make("between", minutes(2) + milliseconds(1))});
   test::BeginNewHistory();
-  EXPECT_TRUE(test::Eventually([&] { return ListWaiting(handlers_, Call(), Feed("", 2)).ok(); }))
-      << "connected again";
+  EXPECT_TRUE(test::Eventually([&] {
+    return ListWaiting(feed_handlers_, Call(), Feed("", 2)).ok();
+  })) << "connected again";
   const v1::ListArticlesResponse page = List(Feed("", 2, first.next_page_token()));
   EXPECT_THAT(IdsOf(page), ElementsAre("n2", "between")) << "all that is there now";
   EXPECT_THAT(Scroll(Feed("", 2, page.next_page_token())), ElementsAre("n3", "n4", "n5"));
@@ -324,7 +325,7 @@ TEST_F(Feeds, RefuseBadRequestsWithAllViolations) {
   request.mutable_filter()->add_languages("");
   request.mutable_filter()->mutable_publish_time_from()->set_seconds(10);
   request.mutable_filter()->mutable_publish_time_until()->set_seconds(10);
-  const auto refused = ListWaiting(handlers_, Call(), request);
+  const auto refused = ListWaiting(feed_handlers_, Call(), request);
   std::vector<std::string> fields;
   for (const Violation& violation : ViolationsOf(refused.status())) {
     fields.push_back(violation.field);
@@ -339,7 +340,7 @@ TEST_F(Feeds, RefuseATokenOfAnotherFeed) {
   const std::string token = List(Feed("", 1)).next_page_token();
   v1::ListArticlesRequest request = Feed("", 1, token);
   request.mutable_filter()->set_has_image(true);
-  const auto refused = ListWaiting(handlers_, Call(), request);
+  const auto refused = ListWaiting(feed_handlers_, Call(), request);
   EXPECT_EQ(ReasonOf(refused.status()), Reason::kInvalidPageToken);
   EXPECT_THAT(Message(refused.status()), HasSubstr("other filters"));
   EXPECT_THAT(IdsOf(List(Feed("all", 1, token))), ElementsAre("n1")) << "all is the empty category";

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "services/newsfeed/api/article_handlers.h"
+#include "services/newsfeed/api/category_handlers.h"
 #include "services/newsfeed/api/convert.h"
-#include "services/newsfeed/api/handlers.h"
+#include "services/newsfeed/api/feed_handlers.h"
 #include "services/newsfeed/labels/embedded_category_rules.h"
 #include "services/newsfeed/write/write_store.h"
 #include "services/platform/base/timestamp.h"
@@ -20,14 +22,14 @@
 namespace winnow::newsfeed {
 
 // ListArticles as a call runs it: at once from memory, or null,
-inline std::shared_ptr<const std::string> ListHot(Handlers& handlers,
+inline std::shared_ptr<const std::string> ListHot(FeedHandlers& handlers,
                                                   const v1::ListArticlesRequest& request) {
   FeedQuery query;
   auto bytes = handlers.ListFromMemory(request, query);
   return bytes.ok() ? *std::move(bytes) : nullptr;
 }
 // and where that does not answer.
-inline StatusOr<std::string> ListWaiting(Handlers& handlers, const rpc::CallContext& call,
+inline StatusOr<std::string> ListWaiting(FeedHandlers& handlers, const rpc::CallContext& call,
                                          const v1::ListArticlesRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   return handlers.ListArticles(call, query);
@@ -71,7 +73,7 @@ class NewsFeedTest : public ::testing::Test {
   v1::BatchUpsertArticlesResponse Upsert(const std::vector<v1::Article>& articles) {
     v1::BatchUpsertArticlesRequest request;
     for (const v1::Article& article : articles) *request.add_articles() = article;
-    auto response = handlers_.BatchUpsertArticles(Call(), request);
+    auto response = article_handlers_.BatchUpsertArticles(Call(), request);
     EXPECT_TRUE(response.ok()) << response.status();
     return response.ok() ? *response : v1::BatchUpsertArticlesResponse();
   }
@@ -88,14 +90,14 @@ class NewsFeedTest : public ::testing::Test {
     v1::GetArticleRequest request;
     request.set_namespace_(ns);
     request.set_id(id);
-    WINNOW_ASSIGN_OR_RETURN(auto response, handlers_.GetArticle(Call(), request));
+    WINNOW_ASSIGN_OR_RETURN(auto response, article_handlers_.GetArticle(Call(), request));
     return response.article();
   }
 
   StatusOr<v1::DeleteArticleResponse> Delete(const std::string& id) {
     v1::DeleteArticleRequest request;
     request.set_id(id);
-    return handlers_.DeleteArticle(Call(), request);
+    return article_handlers_.DeleteArticle(Call(), request);
   }
 
   v1::Category Create(const std::string& id, const std::string& parent = "") {
@@ -103,15 +105,15 @@ class NewsFeedTest : public ::testing::Test {
     request.mutable_category()->set_id(id);
     request.mutable_category()->set_display_name(id);
     request.mutable_category()->set_parent_id(parent);
-    auto response = handlers_.CreateCategory(Call(), request);
+    auto response = category_handlers_.CreateCategory(Call(), request);
     EXPECT_TRUE(response.ok()) << response.status();
     return response.ok() ? response->category() : v1::Category();
   }
 
   v1::ListArticlesResponse List(const v1::ListArticlesRequest& request) {
-    std::shared_ptr<const std::string> bytes = ListHot(handlers_, request);
+    std::shared_ptr<const std::string> bytes = ListHot(feed_handlers_, request);
     if (!bytes) {
-      auto answered = ListWaiting(handlers_, Call(), request);
+      auto answered = ListWaiting(feed_handlers_, Call(), request);
       EXPECT_TRUE(answered.ok()) << answered.status();
       if (answered.ok()) bytes = std::make_shared<const std::string>(*std::move(answered));
     }
@@ -184,24 +186,13 @@ class NewsFeedTest : public ::testing::Test {
   SearchStore search_{reads_, writes_, metrics_};
   StatsStore stats_{reads_};
   PageMetrics pages_{metrics_};
-  const Handlers::Parts parts_{articles_,
-                               categories_,
-                               feeds_,
-                               status_,
-                               writer_,
-                               tree_,
-                               tree_worker_,
-                               search_,
-                               stats_,
-                               memory_,
-                               memory_worker_,
-                               watches_,
-                               last_commit_,
-                               clock_,
-                               upserts_,
-                               pages_,
-                               DefaultCategoryRules()};
-  Handlers handlers_{parts_, {}};
+  const CategoryRules rules_ = DefaultCategoryRules();
+  FeedHandlers feed_handlers_{
+      {feeds_, status_, search_, stats_, memory_, memory_worker_, watches_, clock_, pages_}, {}};
+  ArticleHandlers article_handlers_{
+      {articles_, categories_, writer_, memory_worker_, last_commit_, upserts_, rules_}};
+  CategoryHandlers category_handlers_{
+      {categories_, tree_, tree_worker_, memory_worker_, last_commit_}};
 };
 
 }  // namespace winnow::newsfeed

@@ -60,7 +60,7 @@ class Indexing : public NewsFeedTest {
     v1::SearchArticlesRequest request;
     request.set_query(query);
     request.set_page_size(100);
-    const auto page = handlers_.SearchArticles(Call(), request);
+    const auto page = feed_handlers_.SearchArticles(Call(), request);
     EXPECT_TRUE(page.ok()) << page.status();
     std::vector<std::string> ids;
     for (const v1::Article& article : page->articles()) ids.push_back(article.id());
@@ -74,7 +74,7 @@ class Indexing : public NewsFeedTest {
   }
 
   v1::IndexStatus Progress() {
-    return handlers_.GetFeedStatus(Call(), v1::GetFeedStatusRequest())->store().index();
+    return feed_handlers_.GetFeedStatus(Call(), v1::GetFeedStatusRequest())->store().index();
   }
 
   // Everything as it is when articles come.

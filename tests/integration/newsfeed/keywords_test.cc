@@ -124,9 +124,9 @@ TEST_F(KeywordFeeds, AreOneScrollWithItsWatermarkAndItsNewerFeed) {
   v1::CountNewArticlesRequest count;
   count.mutable_filter()->set_keywords("b OR a");  // the same, written differently
   count.set_token(first.newer_token());
-  EXPECT_EQ(handlers_.CountNewArticles(Call(), count)->article_count(), 1);
+  EXPECT_EQ(feed_handlers_.CountNewArticles(Call(), count)->article_count(), 1);
   count.mutable_filter()->set_keywords("a");
-  EXPECT_EQ(ReasonOf(handlers_.CountNewArticles(Call(), count).status()),
+  EXPECT_EQ(ReasonOf(feed_handlers_.CountNewArticles(Call(), count).status()),
             Reason::kInvalidPageToken);
 }
 
@@ -194,7 +194,7 @@ TEST_F(KeywordFeeds, ArePlannedByIndex) {
 }
 
 TEST_F(KeywordFeeds, RefuseWhatIsNoExpression) {
-  const auto refused = ListWaiting(handlers_, Call(), About("a AND"));
+  const auto refused = ListWaiting(feed_handlers_, Call(), About("a AND"));
   ASSERT_EQ(ViolationsOf(refused.status()).size(), 1u);
   EXPECT_EQ(ViolationsOf(refused.status())[0].field, "filter.keywords");
 }

@@ -74,7 +74,7 @@ TEST_F(Memory, ServesAFeedOnceItWasAskedForAndSaysSo) {
 TEST_F(Memory, AnswersTheSameBytesUntilSomethingChanges) {
   Fill(30);
   AwaitMemory();
-  const auto bytes = [&](int size) { return *ListHot(handlers_, Feed("", size)); };
+  const auto bytes = [&](int size) { return *ListHot(feed_handlers_, Feed("", size)); };
   const std::string first = bytes(5);
   EXPECT_EQ(bytes(5), first);
   EXPECT_NE(bytes(6), first);
@@ -206,11 +206,11 @@ TEST_F(Memory, WithTheStoreAwayServesTheHotWindowAndSaysSo) {
     ASSERT_NE(token, "");
   }
   EXPECT_EQ(ids.size(), 20U);  // all that memory has
-  const auto deep = ListWaiting(handlers_, Call(), Feed("", 7, token));
+  const auto deep = ListWaiting(feed_handlers_, Call(), Feed("", 7, token));
   EXPECT_EQ(deep.status().code(), StatusCode::kUnavailable) << deep.status();
   test::Postgres::Instance().BringBack(url_);
-  EXPECT_TRUE(
-      test::Eventually([&] { return ListWaiting(handlers_, Call(), Feed("", 7, token)).ok(); }));
+  EXPECT_TRUE(test::Eventually(
+      [&] { return ListWaiting(feed_handlers_, Call(), Feed("", 7, token)).ok(); }));
   for (std::string& id : Scroll(Feed("", 7, token))) ids.push_back(std::move(id));
   EXPECT_THAT(ids, ElementsAreArray(StoreIds()));
   EXPECT_TRUE(test::Eventually([&] { return !List(Feed("", 10)).meta().degraded(); }));

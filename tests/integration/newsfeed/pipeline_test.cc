@@ -126,10 +126,10 @@ TEST_F(Pipeline, CategorizesWhatCallersSendWhenTheyAskForIt) {
   v1::BatchUpsertArticlesRequest request;
   *request.add_articles() = Make("a", {}, {"ai"});
   request.mutable_articles(0)->set_title("Solar power and AI");
-  ASSERT_TRUE(handlers_.BatchUpsertArticles(Call(), request).ok());
+  ASSERT_TRUE(article_handlers_.BatchUpsertArticles(Call(), request).ok());
   EXPECT_EQ(Get("a")->categories_size(), 1);
   request.set_categorize(true);
-  ASSERT_TRUE(handlers_.BatchUpsertArticles(Call(), request).ok());
+  ASSERT_TRUE(article_handlers_.BatchUpsertArticles(Call(), request).ok());
   ASSERT_EQ(Get("a")->categories_size(), 2);
   EXPECT_EQ(Get("a")->categories(0).rule(), "caller") << "what the caller says stays";
   EXPECT_EQ(Get("a")->categories(1).category_id(), "energy");

@@ -32,10 +32,8 @@ class Projection : public NewsFeedRedisTest {
       return fill;
     });
     memory_worker.Start();
-    Handlers handlers({articles_, categories_, feeds_, status_, writer_, tree_, tree_worker_,
-                       search_, stats_, memory, memory_worker, watches, last_commit_, clock_,
-                       upserts_, pages_, DefaultCategoryRules()},
-                      {});
+    FeedHandlers handlers(
+        {feeds_, status_, search_, stats_, memory, memory_worker, watches, clock_, pages_}, {});
     v1::ListArticlesResponse page;
     EXPECT_TRUE(test::Eventually([&] {
       auto bytes = ListHot(handlers, Feed(category, size));

@@ -33,7 +33,7 @@ class Searching : public NewsFeedTest {
     request.set_page_size(page_size);
     std::vector<std::string> ids;
     do {
-      const auto page = handlers_.SearchArticles(Call(), request);
+      const auto page = feed_handlers_.SearchArticles(Call(), request);
       EXPECT_TRUE(page.ok()) << page.status();
       if (!page.ok()) break;
       for (const v1::Article& article : page->articles()) ids.push_back(article.id());
@@ -61,7 +61,7 @@ TEST_F(Searching, FollowsEditsDeletionsAndReturns) {
   EXPECT_THAT(Search("태양"), IsEmpty());
   v1::UndeleteArticleRequest request;
   request.set_id("b");
-  ASSERT_TRUE(handlers_.UndeleteArticle(Call(), request).ok());
+  ASSERT_TRUE(article_handlers_.UndeleteArticle(Call(), request).ok());
   EXPECT_THAT(Search("태양광"), ElementsAre("b"));
 }
 
@@ -103,14 +103,14 @@ TEST_F(Searching, RefusesTokensOfOtherSearches) {
   v1::SearchArticlesRequest request;
   request.set_query("태양");
   request.set_page_size(1);
-  request.set_page_token(handlers_.SearchArticles(Call(), request)->next_page_token());
-  EXPECT_TRUE(handlers_.SearchArticles(Call(), request).ok());
+  request.set_page_token(feed_handlers_.SearchArticles(Call(), request)->next_page_token());
+  EXPECT_TRUE(feed_handlers_.SearchArticles(Call(), request).ok());
   request.set_query("양광");
-  EXPECT_EQ(ReasonOf(handlers_.SearchArticles(Call(), request).status()),
+  EXPECT_EQ(ReasonOf(feed_handlers_.SearchArticles(Call(), request).status()),
             Reason::kInvalidPageToken);
   request.set_query("가");
   request.set_page_size(-1);
-  EXPECT_EQ(ViolationsOf(handlers_.SearchArticles(Call(), request).status()).size(), 2u);
+  EXPECT_EQ(ViolationsOf(feed_handlers_.SearchArticles(Call(), request).status()).size(), 2u);
 }
 
 TEST_F(Searching, MergesWordsBehindThoseWhoStore) {

@@ -15,7 +15,7 @@ class FeedStatuses : public NewsFeedTest {
     v1::GetFeedStatsRequest request;
     request.set_dimension(dimension);
     request.set_days(days);
-    return handlers_.GetFeedStats(Call(), request);
+    return feed_handlers_.GetFeedStats(Call(), request);
   }
 
   std::vector<std::string> Lines(v1::StatsDimension dimension, int days = 0) {
@@ -33,7 +33,7 @@ class FeedStatuses : public NewsFeedTest {
   v1::GetFeedStatusResponse Of(const std::string& category = "") {
     v1::GetFeedStatusRequest request;
     request.set_category_id(category);
-    auto status = handlers_.GetFeedStatus(Call(), request);
+    auto status = feed_handlers_.GetFeedStatus(Call(), request);
     EXPECT_TRUE(status.ok()) << status.status();
     return status.ok() ? *status : v1::GetFeedStatusResponse();
   }
@@ -89,7 +89,7 @@ TEST_F(FeedStatuses, StatsRefuseWhatMakesNoSense) {
   v1::GetFeedStatsRequest request;
   request.set_dimension(v1::STATS_DIMENSION_SOURCE);
   request.set_limit(-1);
-  EXPECT_EQ(ViolationsOf(handlers_.GetFeedStats(Call(), request).status())[0].field, "limit");
+  EXPECT_EQ(ViolationsOf(feed_handlers_.GetFeedStats(Call(), request).status())[0].field, "limit");
 }
 
 TEST_F(FeedStatuses, SaysWhatEachTierHolds) {
@@ -102,7 +102,7 @@ TEST_F(FeedStatuses, SaysWhatEachTierHolds) {
   EXPECT_FALSE(status.has_projection()) << "there is no Redis";
   memory_worker_.Start();
   v1::RefreshFeedRequest refresh;
-  const auto refreshed = handlers_.RefreshFeed(Call(), refresh);
+  const auto refreshed = feed_handlers_.RefreshFeed(Call(), refresh);
   ASSERT_TRUE(refreshed.ok()) << refreshed.status();
   EXPECT_EQ(refreshed->cached_count(), kMemoryArticles);
   EXPECT_FALSE(refreshed->projection_requested());
@@ -125,22 +125,23 @@ TEST_F(FeedStatuses, SaysWhatEachTierHolds) {
 TEST_F(FeedStatuses, RefreshMendsAMemoryThatWentWrong) {
   Upsert({Make("a"), Make("b", minutes(1))});
   memory_worker_.Start();
-  ASSERT_TRUE(handlers_.RefreshFeed(Call(), v1::RefreshFeedRequest()).ok());
+  ASSERT_TRUE(feed_handlers_.RefreshFeed(Call(), v1::RefreshFeedRequest()).ok());
   memory_.Apply(100, {{"default/all", {{ToMillis(clock_.Now()), "a"}, 0, nullptr}}});
   EXPECT_THAT(IdsOf(List(Feed())), ElementsAre("b")) << "as a defect would leave it";
-  ASSERT_TRUE(handlers_.RefreshFeed(Call(), v1::RefreshFeedRequest()).ok());
+  ASSERT_TRUE(feed_handlers_.RefreshFeed(Call(), v1::RefreshFeedRequest()).ok());
   EXPECT_THAT(IdsOf(List(Feed())), ElementsAre("a", "b"));
 }
 
 TEST_F(FeedStatuses, KnowsNoFeedOfNoCategory) {
   v1::GetFeedStatusRequest status;
   status.set_category_id("nowhere");
-  EXPECT_EQ(handlers_.GetFeedStatus(Call(), status).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(feed_handlers_.GetFeedStatus(Call(), status).status().code(), StatusCode::kNotFound);
   v1::RefreshFeedRequest refresh;
   refresh.set_category_id("nowhere");
-  EXPECT_EQ(handlers_.RefreshFeed(Call(), refresh).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(feed_handlers_.RefreshFeed(Call(), refresh).status().code(), StatusCode::kNotFound);
   refresh.set_category_id("No Slug");
-  EXPECT_EQ(handlers_.RefreshFeed(Call(), refresh).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(feed_handlers_.RefreshFeed(Call(), refresh).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 }  // namespace

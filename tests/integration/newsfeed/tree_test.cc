@@ -23,14 +23,14 @@ class Tree : public NewsFeedTest {
     request.set_id(id);
     request.set_parent_id(parent);
     request.set_etag(etag);
-    return handlers_.MoveCategory(Call(), request);
+    return category_handlers_.MoveCategory(Call(), request);
   }
 
   StatusOr<v1::DeleteCategoryResponse> Drop(const std::string& id, bool force = false) {
     v1::DeleteCategoryRequest request;
     request.set_id(id);
     request.set_force(force);
-    return handlers_.DeleteCategory(Call(), request);
+    return category_handlers_.DeleteCategory(Call(), request);
   }
 
   // tech/ai and science; ten articles in ai.
@@ -115,20 +115,21 @@ TEST_F(Tree, RenamesByMaskAndEtag) {
   v1::UpdateCategoryRequest request;
   request.mutable_category()->set_id("ai");
   request.mutable_category()->set_display_name("인공지능");
-  EXPECT_EQ(ViolationsOf(handlers_.UpdateCategory(Call(), request).status())[0].field,
+  EXPECT_EQ(ViolationsOf(category_handlers_.UpdateCategory(Call(), request).status())[0].field,
             "update_mask");
   request.mutable_update_mask()->add_paths("display_name");
-  const auto renamed = handlers_.UpdateCategory(Call(), request);
+  const auto renamed = category_handlers_.UpdateCategory(Call(), request);
   ASSERT_TRUE(renamed.ok()) << renamed.status();
   EXPECT_EQ(renamed->category().display_name(), "인공지능");
   EXPECT_EQ(renamed->category().parent_id(), "tech");
   EXPECT_GT(*FromTimestamp(renamed->category().update_time()),
             *FromTimestamp(renamed->category().create_time()));
-  const auto same = handlers_.UpdateCategory(Call(), request);
+  const auto same = category_handlers_.UpdateCategory(Call(), request);
   EXPECT_EQ(same->category().etag(), renamed->category().etag()) << "asking again changes nothing";
   request.mutable_category()->set_display_name("AI");
   request.mutable_category()->set_etag("0123456789abcdef");
-  EXPECT_EQ(ReasonOf(handlers_.UpdateCategory(Call(), request).status()), Reason::kStaleEtag);
+  EXPECT_EQ(ReasonOf(category_handlers_.UpdateCategory(Call(), request).status()),
+            Reason::kStaleEtag);
   EXPECT_EQ(ReasonOf(Move("ai", "science", "0123456789abcdef").status()), Reason::kStaleEtag);
   const auto moved = Move("ai", "science", renamed->category().etag());
   ASSERT_TRUE(moved.ok()) << moved.status();
@@ -136,7 +137,8 @@ TEST_F(Tree, RenamesByMaskAndEtag) {
             *FromTimestamp(renamed->category().update_time()));
   request.mutable_category()->clear_etag();
   request.mutable_category()->set_id("nowhere");
-  EXPECT_EQ(handlers_.UpdateCategory(Call(), request).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(category_handlers_.UpdateCategory(Call(), request).status().code(),
+            StatusCode::kNotFound);
 }
 
 TEST_F(Tree, DeletesWhatIsEmptyAndEmptiesWhenForced) {
@@ -151,7 +153,7 @@ TEST_F(Tree, DeletesWhatIsEmptyAndEmptiesWhenForced) {
   EXPECT_EQ(dropped->changed_article_count(), 11);
   EXPECT_THAT(Scroll(Feed("uncategorized")), SizeIs(10));
   EXPECT_THAT(Scroll(Feed("science")), ElementsAre("both"));
-  EXPECT_EQ(ListWaiting(handlers_, Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ListWaiting(feed_handlers_, Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(Get("n1")->categories_size(), 0);
   EXPECT_EQ(Get("n1")->revision(), 2);
   EXPECT_EQ(Drop("ai").status().code(), StatusCode::kNotFound);
@@ -212,8 +214,8 @@ TEST_F(Tree, IsShownByMemoryAsByTheStore) {
   EXPECT_THAT(Scroll(Feed("science", 5)), SizeIs(10));
   EXPECT_THAT(Scroll(Feed("tech", 5)), IsEmpty());
   ASSERT_TRUE(Drop("ai", true).ok());
-  EXPECT_EQ(ListHot(handlers_, Feed("ai")), nullptr);
-  EXPECT_EQ(ListWaiting(handlers_, Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ListHot(feed_handlers_, Feed("ai")), nullptr);
+  EXPECT_EQ(ListWaiting(feed_handlers_, Call(), Feed("ai")).status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(ArticleUpserts, GivesBackEveryFieldAsItWasSent) {
   category.mutable_category()->set_namespace_("news");
   category.mutable_category()->set_id("ai");
   category.mutable_category()->set_display_name("AI");
-  ASSERT_TRUE(handlers_.CreateCategory(Call(), category).ok());
+  ASSERT_TRUE(category_handlers_.CreateCategory(Call(), category).ok());
   v1::Article sent = Full(Make("a"));
   v1::ArticleCategory& label = *sent.add_categories();
   label.set_category_id("ai");
@@ -204,10 +204,10 @@ TEST_F(ArticleUpserts, RefusesBadArticlesAlone) {
 
 TEST_F(ArticleUpserts, RefusesAnEmptyAndAnOverlongBatch) {
   v1::BatchUpsertArticlesRequest request;
-  auto response = handlers_.BatchUpsertArticles(Call(), request);
+  auto response = article_handlers_.BatchUpsertArticles(Call(), request);
   EXPECT_THAT(Message(response.status()), HasSubstr("articles: has 0 entries: send 1 to 1000"));
   for (int i = 0; i < 1001; ++i) request.add_articles();
-  response = handlers_.BatchUpsertArticles(Call(), request);
+  response = article_handlers_.BatchUpsertArticles(Call(), request);
   EXPECT_THAT(Message(response.status()), HasSubstr("has 1001 entries"));
 }
 

@@ -14,14 +14,14 @@ class Verbs : public NewsFeedTest {
   StatusOr<v1::Article> Look(const std::string& url) {
     v1::LookupArticleRequest request;
     request.set_url(url);
-    WINNOW_ASSIGN_OR_RETURN(auto response, handlers_.LookupArticle(Call(), request));
+    WINNOW_ASSIGN_OR_RETURN(auto response, article_handlers_.LookupArticle(Call(), request));
     return response.article();
   }
 
   StatusOr<v1::Article> Undelete(const std::string& id) {
     v1::UndeleteArticleRequest request;
     request.set_id(id);
-    WINNOW_ASSIGN_OR_RETURN(auto response, handlers_.UndeleteArticle(Call(), request));
+    WINNOW_ASSIGN_OR_RETURN(auto response, article_handlers_.UndeleteArticle(Call(), request));
     return response.article();
   }
 };
@@ -34,7 +34,7 @@ TEST_F(Verbs, GetManyEachAlone) {
   ASSERT_TRUE(Delete("gone").ok());
   v1::BatchGetArticlesRequest request;
   for (const char* id : {"b", "gone", "no id!", "alias", "unknown", "b"}) request.add_ids(id);
-  const auto response = handlers_.BatchGetArticles(Call(), request);
+  const auto response = article_handlers_.BatchGetArticles(Call(), request);
   ASSERT_TRUE(response.ok()) << response.status();
   std::vector<std::string> got;
   for (const v1::GetArticleResult& result : response->results()) {
@@ -42,10 +42,11 @@ TEST_F(Verbs, GetManyEachAlone) {
                                        : std::to_string(result.error().code()));
   }
   EXPECT_THAT(got, ElementsAre("b", "5", "3", "a", "5", "b"));
-  EXPECT_FALSE(handlers_.BatchGetArticles(Call(), {}).ok());
+  EXPECT_FALSE(article_handlers_.BatchGetArticles(Call(), {}).ok());
   request.clear_ids();
   for (int i = 0; i <= 1000; ++i) request.add_ids("a");
-  EXPECT_EQ(ViolationsOf(handlers_.BatchGetArticles(Call(), request).status())[0].field, "ids");
+  EXPECT_EQ(ViolationsOf(article_handlers_.BatchGetArticles(Call(), request).status())[0].field,
+            "ids");
 }
 
 TEST_F(Verbs, LookUpByAnyFormOfTheUrl) {
@@ -65,7 +66,7 @@ TEST_F(Verbs, IngestAnswersEachInOrder) {
   *requests[0].mutable_article() = Make("a");
   requests[1].mutable_article()->set_id("no title");
   *requests[3].mutable_article() = Make("a");
-  const auto responses = handlers_.IngestArticles(Call(), requests);
+  const auto responses = article_handlers_.IngestArticles(Call(), requests);
   ASSERT_TRUE(responses.ok()) << responses.status();
   ASSERT_EQ(responses->size(), 4u);
   EXPECT_EQ((*responses)[0].result().upserted().outcome(), v1::UPSERT_OUTCOME_CREATED);

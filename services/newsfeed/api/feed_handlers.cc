@@ -1,9 +1,10 @@
+#include "services/newsfeed/api/feed_handlers.h"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "services/newsfeed/api/convert.h"
-#include "services/newsfeed/api/handlers.h"
 
 // Reading feeds: pages (from memory down to its floor, from the store below it), what is newer,
 // watches, searches, statistics, and how a feed is served.
@@ -39,11 +40,11 @@ constexpr std::chrono::seconds kCatchUpTime(30);
 
 }  // namespace
 
-bool Handlers::IsStale(const std::optional<Time>& created_at) const {
+bool FeedHandlers::IsStale(const std::optional<Time>& created_at) const {
   return !created_at || parts_.clock.Now() - *created_at >= options_.stale_after;
 }
 
-HotPages::Bytes Handlers::FindHot(const std::string& key, uint64_t version) const {
+HotPages::Bytes FeedHandlers::FindHot(const std::string& key, uint64_t version) const {
   if (key.empty()) return nullptr;
   const auto page = hot_pages_.Find(key, version);
   if (page == nullptr || page->stale != IsStale(page->created_at) ||
@@ -55,14 +56,14 @@ HotPages::Bytes Handlers::FindHot(const std::string& key, uint64_t version) cons
   return page->bytes;
 }
 
-void Handlers::KeepHot(const std::string& key, uint64_t version, const FeedQuery& query,
-                       const FeedAnswer& answer, const HotPages::Bytes& bytes) {
+void FeedHandlers::KeepHot(const std::string& key, uint64_t version, const FeedQuery& query,
+                           const FeedAnswer& answer, const HotPages::Bytes& bytes) {
   if (key.empty() || answer.IsDegraded()) return;
   hot_pages_.Keep(key, {version, answer.stale, answer.freshness.created_at, answer.articles.size(),
                         FeedName(query.ns, query.category), bytes});
 }
 
-StatusOr<std::shared_ptr<const std::string>> Handlers::ListFromMemory(
+StatusOr<std::shared_ptr<const std::string>> FeedHandlers::ListFromMemory(
     const v1::ListArticlesRequest& request, FeedQuery& query) {
   const uint64_t version = parts_.memory.version();  // before the look: a page is never too new
   const std::string key = HotKeyOf(request);
@@ -76,7 +77,8 @@ StatusOr<std::shared_ptr<const std::string>> Handlers::ListFromMemory(
   return bytes;
 }
 
-StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call, const FeedQuery& query) {
+StatusOr<std::string> FeedHandlers::ListArticles(const rpc::CallContext& call,
+                                                 const FeedQuery& query) {
   WINNOW_ASSIGN_OR_RETURN(FeedAnswer answer, Read(call, query));
   if (parts_.memory.WantsFill(FeedName(query.ns, query.category))) {
     parts_.memory_worker.RequestFill(query.ns, query.category);
@@ -84,7 +86,7 @@ StatusOr<std::string> Handlers::ListArticles(const rpc::CallContext& call, const
   return Finish(query, answer);
 }
 
-StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuery& query) {
+StatusOr<FeedAnswer> FeedHandlers::Read(const rpc::CallContext& call, const FeedQuery& query) {
   std::optional<MemoryView> view = parts_.memory.Look(query);
   if (!view || MayBeGone(*view, query)) return ReadStore(call, query);
   if (!NeedsStore(*view, query)) return FromMemory(*std::move(view), query);
@@ -99,12 +101,12 @@ StatusOr<FeedAnswer> Handlers::Read(const rpc::CallContext& call, const FeedQuer
   return Spliced(*std::move(view), Encode(*std::move(rest)), query);
 }
 
-StatusOr<FeedAnswer> Handlers::ReadStore(const rpc::CallContext& call, const FeedQuery& query) {
+StatusOr<FeedAnswer> FeedHandlers::ReadStore(const rpc::CallContext& call, const FeedQuery& query) {
   WINNOW_ASSIGN_OR_RETURN(FeedPage page, parts_.feeds.ListArticles(call.deadline, query));
   return FromStore(Encode(std::move(page)));
 }
 
-std::string Handlers::Finish(const FeedQuery& query, FeedAnswer& answer) const {
+std::string FeedHandlers::Finish(const FeedQuery& query, FeedAnswer& answer) const {
   parts_.pages.Count(answer.from_memory, answer.articles.size(), answer.of_memory);
   answer.behind = answer.of_memory && !parts_.memory_worker.healthy();
   parts_.pages.CountDegraded(answer.behind, answer.cut);
@@ -112,7 +114,7 @@ std::string Handlers::Finish(const FeedQuery& query, FeedAnswer& answer) const {
   return EncodeResponse(query, answer);
 }
 
-StatusOr<v1::CountNewArticlesResponse> Handlers::CountNewArticles(
+StatusOr<v1::CountNewArticlesResponse> FeedHandlers::CountNewArticles(
     const rpc::CallContext& call, const v1::CountNewArticlesRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   WINNOW_ASSIGN_OR_RETURN(const NewerCount newer, parts_.feeds.CountNewer(call.deadline, query));
@@ -122,16 +124,16 @@ StatusOr<v1::CountNewArticlesResponse> Handlers::CountNewArticles(
   return response;
 }
 
-Status Handlers::WatchArticles(const rpc::CallContext& call,
-                               const v1::WatchArticlesRequest& request,
-                               const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber) {
+Status FeedHandlers::WatchArticles(const rpc::CallContext& call,
+                                   const v1::WatchArticlesRequest& request,
+                                   const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   const Deadline limit = std::chrono::steady_clock::now() + kCatchUpTime;
   return parts_.watches.Watch(parts_.memory_worker, std::min(call.deadline, limit), query,
                               subscriber);
 }
 
-StatusOr<v1::SearchArticlesResponse> Handlers::SearchArticles(
+StatusOr<v1::SearchArticlesResponse> FeedHandlers::SearchArticles(
     const rpc::CallContext& call, const v1::SearchArticlesRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const SearchQuery query, FromProto(request));
   WINNOW_ASSIGN_OR_RETURN(SearchPage page, parts_.search.Search(call.deadline, query));
@@ -143,8 +145,8 @@ StatusOr<v1::SearchArticlesResponse> Handlers::SearchArticles(
   return response;
 }
 
-StatusOr<v1::GetFeedStatsResponse> Handlers::GetFeedStats(const rpc::CallContext& call,
-                                                          const v1::GetFeedStatsRequest& request) {
+StatusOr<v1::GetFeedStatsResponse> FeedHandlers::GetFeedStats(
+    const rpc::CallContext& call, const v1::GetFeedStatsRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const StatsQuery query, FromProto(request, parts_.clock.Now()));
   WINNOW_ASSIGN_OR_RETURN(const std::vector<FeedCounter> counters,
                           parts_.stats.Read(call.deadline, query));
@@ -153,8 +155,8 @@ StatusOr<v1::GetFeedStatsResponse> Handlers::GetFeedStats(const rpc::CallContext
   return response;
 }
 
-StatusOr<v1::RefreshFeedResponse> Handlers::RefreshFeed(const rpc::CallContext& call,
-                                                        const v1::RefreshFeedRequest& request) {
+StatusOr<v1::RefreshFeedResponse> FeedHandlers::RefreshFeed(const rpc::CallContext& call,
+                                                            const v1::RefreshFeedRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   WINNOW_RETURN_IF_ERROR(parts_.memory_worker.Refill(call.deadline, query.ns, query.category));
   v1::RefreshFeedResponse response;
@@ -169,7 +171,7 @@ StatusOr<v1::RefreshFeedResponse> Handlers::RefreshFeed(const rpc::CallContext& 
   return response;
 }
 
-StatusOr<v1::GetFeedStatusResponse> Handlers::GetFeedStatus(
+StatusOr<v1::GetFeedStatusResponse> FeedHandlers::GetFeedStatus(
     const rpc::CallContext& call, const v1::GetFeedStatusRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const FeedQuery query, FromProto(request));
   const std::string feed = FeedName(query.ns, query.category);

@@ -1,10 +1,9 @@
+#include "services/newsfeed/api/category_handlers.h"
 
 #include "services/newsfeed/api/convert.h"
-#include "services/newsfeed/api/handlers.h"
 #include "services/platform/base/page_token.h"
 #include "services/platform/base/text.h"
 
-// The category tree.
 namespace winnow::newsfeed {
 namespace {
 
@@ -22,7 +21,7 @@ Category KeyOf(const Request& request, Violations& violations) {
 
 }  // namespace
 
-StatusOr<v1::CreateCategoryResponse> Handlers::CreateCategory(
+StatusOr<v1::CreateCategoryResponse> CategoryHandlers::CreateCategory(
     const rpc::CallContext& call, const v1::CreateCategoryRequest& request) {
   if (!request.has_category()) return InvalidField("category", "is required: set the category");
   Violations violations;
@@ -34,7 +33,7 @@ StatusOr<v1::CreateCategoryResponse> Handlers::CreateCategory(
   return response;
 }
 
-StatusOr<v1::UpdateCategoryResponse> Handlers::UpdateCategory(
+StatusOr<v1::UpdateCategoryResponse> CategoryHandlers::UpdateCategory(
     const rpc::CallContext& call, const v1::UpdateCategoryRequest& request) {
   if (!request.has_category()) return InvalidField("category", "is required: set the category");
   Violations violations;
@@ -47,8 +46,8 @@ StatusOr<v1::UpdateCategoryResponse> Handlers::UpdateCategory(
   return response;
 }
 
-StatusOr<v1::MoveCategoryResponse> Handlers::MoveCategory(const rpc::CallContext& call,
-                                                          const v1::MoveCategoryRequest& request) {
+StatusOr<v1::MoveCategoryResponse> CategoryHandlers::MoveCategory(
+    const rpc::CallContext& call, const v1::MoveCategoryRequest& request) {
   Violations violations;
   Category category = KeyOf(request, violations);
   category.parent_id = request.parent_id();
@@ -65,7 +64,7 @@ StatusOr<v1::MoveCategoryResponse> Handlers::MoveCategory(const rpc::CallContext
   return response;
 }
 
-StatusOr<v1::DeleteCategoryResponse> Handlers::DeleteCategory(
+StatusOr<v1::DeleteCategoryResponse> CategoryHandlers::DeleteCategory(
     const rpc::CallContext& call, const v1::DeleteCategoryRequest& request) {
   Violations violations;
   const Category category = KeyOf(request, violations);
@@ -80,16 +79,17 @@ StatusOr<v1::DeleteCategoryResponse> Handlers::DeleteCategory(
 
 // The tree has changed: its articles follow as long as the caller has time. What is left, also
 // after an error, the background does.
-StatusOr<TreeProgress> Handlers::Follow(const rpc::CallContext& call, const Category& category) {
+StatusOr<TreeProgress> CategoryHandlers::Follow(const rpc::CallContext& call,
+                                                const Category& category) {
   const StatusOr<TreeProgress> progress =
       parts_.tree.Continue(call.deadline, {category.ns, category.id});
   if (!progress.ok() || !progress->done) parts_.tree_worker.Wake();
   if (!progress.ok()) return TreeProgress{};
-  AwaitMemory(call);
+  parts_.memory_worker.AwaitCommitted(parts_.last_commit, call.deadline);
   return *progress;
 }
 
-StatusOr<v1::ListCategoriesResponse> Handlers::ListCategories(
+StatusOr<v1::ListCategoriesResponse> CategoryHandlers::ListCategories(
     const rpc::CallContext& call, const v1::ListCategoriesRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const CategoryQuery query, FromProto(request));
   WINNOW_ASSIGN_OR_RETURN(std::vector<Category> categories,

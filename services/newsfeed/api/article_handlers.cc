@@ -1,12 +1,13 @@
+#include "services/newsfeed/api/article_handlers.h"
+
 #include <set>
 
 #include "services/newsfeed/api/convert.h"
-#include "services/newsfeed/api/handlers.h"
 #include "services/newsfeed/write/collected_item.h"
 #include "services/platform/base/url/url.h"
 #include "services/platform/grpc/errors/rpc_status.h"
+#include "services/platform/proto/timestamp.h"
 
-// Storing articles, in batches and streams, and reading many of them.
 namespace winnow::newsfeed {
 namespace {
 
@@ -45,14 +46,58 @@ Status CheckBatchSize(int size, const char* field) {
                                  std::to_string(kMaxBatch) + " a call");
 }
 
+// An article by namespace and id.
+template <class Request>
+StatusOr<ArticleKey> KeyOf(const Request& request) {
+  Violations violations;
+  std::string ns = NamespaceOf(request.namespace_(), violations);
+  if (!IsArticleId(request.id())) {
+    violations.Add("id", "must be [A-Za-z0-9._:-], 1 to 128 characters");
+  }
+  WINNOW_RETURN_IF_ERROR(violations.ToStatus());
+  return ArticleKey{std::move(ns), request.id()};
+}
+
 }  // namespace
 
-StatusOr<std::vector<v1::UpsertArticleResult>> Handlers::Put(const rpc::CallContext& call,
-                                                             ArticleBatch batch) {
+StatusOr<v1::GetArticleResponse> ArticleHandlers::GetArticle(const rpc::CallContext& call,
+                                                             const v1::GetArticleRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
+  WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
+                          parts_.articles.Get(call.deadline, key.first, key.second));
+  v1::GetArticleResponse response;
+  *response.mutable_article() = ToProto(std::move(article));
+  return response;
+}
+
+StatusOr<v1::DeleteArticleResponse> ArticleHandlers::DeleteArticle(
+    const rpc::CallContext& call, const v1::DeleteArticleRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
+  WINNOW_ASSIGN_OR_RETURN(const Time deleted,
+                          parts_.writes.Delete(call.deadline, key.first, key.second));
+  parts_.memory_worker.AwaitCommitted(parts_.last_commit, call.deadline);
+  v1::DeleteArticleResponse response;
+  *response.mutable_delete_time() = ToTimestamp(deleted);
+  return response;
+}
+
+StatusOr<v1::UndeleteArticleResponse> ArticleHandlers::UndeleteArticle(
+    const rpc::CallContext& call, const v1::UndeleteArticleRequest& request) {
+  WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
+  WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
+                          parts_.writes.Undelete(call.deadline, key.first, key.second));
+  parts_.memory_worker.AwaitCommitted(parts_.last_commit, call.deadline);
+  v1::UndeleteArticleResponse response;
+  *response.mutable_article() = ToProto(std::move(article));
+  return response;
+}
+
+StatusOr<std::vector<v1::UpsertArticleResult>> ArticleHandlers::Put(const rpc::CallContext& call,
+                                                                    ArticleBatch batch) {
   WINNOW_RETURN_IF_ERROR(Categorize(call, batch));
   const std::vector<Sent> sent = ToSent(batch.articles, batch.prefixes, batch.revisions);
   WINNOW_ASSIGN_OR_RETURN(auto stored, parts_.writes.Upsert(call.deadline, sent));
-  AwaitMemory(call);
+  parts_.memory_worker.AwaitCommitted(parts_.last_commit, call.deadline);
   std::vector<v1::UpsertArticleResult> results(batch.refusals.size());
   auto next = stored.begin();
   for (size_t i = 0; i < results.size(); ++i) {
@@ -68,7 +113,7 @@ StatusOr<std::vector<v1::UpsertArticleResult>> Handlers::Put(const rpc::CallCont
   return results;
 }
 
-Status Handlers::Categorize(const rpc::CallContext& call, ArticleBatch& batch) {
+Status ArticleHandlers::Categorize(const rpc::CallContext& call, ArticleBatch& batch) {
   std::set<ArticleKey> named;
   for (size_t i = 0; i < batch.articles.size(); ++i) {
     if (!batch.categorize[i]) continue;
@@ -84,7 +129,7 @@ Status Handlers::Categorize(const rpc::CallContext& call, ArticleBatch& batch) {
   return OkStatus();
 }
 
-StatusOr<v1::BatchUpsertArticlesResponse> Handlers::BatchUpsertArticles(
+StatusOr<v1::BatchUpsertArticlesResponse> ArticleHandlers::BatchUpsertArticles(
     const rpc::CallContext& call, const v1::BatchUpsertArticlesRequest& request) {
   WINNOW_RETURN_IF_ERROR(CheckBatchSize(request.articles_size(), "articles"));
   std::vector<SentArticle> sent;
@@ -98,7 +143,7 @@ StatusOr<v1::BatchUpsertArticlesResponse> Handlers::BatchUpsertArticles(
   return response;
 }
 
-StatusOr<std::vector<v1::IngestArticlesResponse>> Handlers::IngestArticles(
+StatusOr<std::vector<v1::IngestArticlesResponse>> ArticleHandlers::IngestArticles(
     const rpc::CallContext& call, std::span<const v1::IngestArticlesRequest> requests) {
   std::vector<SentArticle> sent;
   for (const v1::IngestArticlesRequest& request : requests) {
@@ -113,7 +158,7 @@ StatusOr<std::vector<v1::IngestArticlesResponse>> Handlers::IngestArticles(
   return responses;
 }
 
-StatusOr<v1::BatchGetArticlesResponse> Handlers::BatchGetArticles(
+StatusOr<v1::BatchGetArticlesResponse> ArticleHandlers::BatchGetArticles(
     const rpc::CallContext& call, const v1::BatchGetArticlesRequest& request) {
   WINNOW_RETURN_IF_ERROR(CheckBatchSize(request.ids_size(), "ids"));
   Violations violations;
@@ -142,7 +187,7 @@ StatusOr<v1::BatchGetArticlesResponse> Handlers::BatchGetArticles(
   return response;
 }
 
-StatusOr<v1::LookupArticleResponse> Handlers::LookupArticle(
+StatusOr<v1::LookupArticleResponse> ArticleHandlers::LookupArticle(
     const rpc::CallContext& call, const v1::LookupArticleRequest& request) {
   Violations violations;
   const std::string ns = NamespaceOf(request.namespace_(), violations);

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "services/newsfeed/articles/article_store.h"
+#include "services/newsfeed/articles/category_store.h"
+#include "services/newsfeed/articles/commit_position.h"
+#include "services/newsfeed/feed/memory_worker.h"
+#include "services/newsfeed/labels/category_rules.h"
+#include "services/newsfeed/write/upsert_metrics.h"
+#include "services/newsfeed/write/write_store.h"
+#include "services/platform/base/status.h"
+#include "services/platform/grpc/call/call_context.h"
+#include "winnow/newsfeed/v1/newsfeed_service.pb.h"
+
+namespace winnow::newsfeed {
+
+// The valid articles of a request, and what is wrong with the others.
+struct ArticleBatch {
+  std::vector<Article> articles;
+  std::vector<std::string> prefixes;  // of articles
+  std::vector<int64_t> revisions;     // of articles: those that they may change, 0 for any
+  std::vector<bool> categorize;       // of articles: whether the rules are asked
+  std::vector<Status> refusals;       // one per article of the request; OK for the valid
+};
+
+// The RPCs of NewsFeedService on articles; its proto says what each does.
+class ArticleHandlers {
+ public:
+  // What it works with; all outlive it.
+  struct Parts {
+    ArticleStore& articles;
+    CategoryStore& categories;
+    WriteStore& writes;
+    MemoryWorker& memory_worker;
+    const CommitPosition& last_commit;
+    UpsertMetrics& metrics;
+    const CategoryRules& rules;
+  };
+  explicit ArticleHandlers(const Parts& parts) : parts_(parts) {}
+
+  StatusOr<v1::GetArticleResponse> GetArticle(const rpc::CallContext& call,
+                                              const v1::GetArticleRequest& request);
+  StatusOr<v1::BatchUpsertArticlesResponse> BatchUpsertArticles(
+      const rpc::CallContext& call, const v1::BatchUpsertArticlesRequest& request);
+  StatusOr<std::vector<v1::IngestArticlesResponse>> IngestArticles(
+      const rpc::CallContext& call, std::span<const v1::IngestArticlesRequest> requests);
+  StatusOr<v1::BatchGetArticlesResponse> BatchGetArticles(
+      const rpc::CallContext& call, const v1::BatchGetArticlesRequest& request);
+  StatusOr<v1::LookupArticleResponse> LookupArticle(const rpc::CallContext& call,
+                                                    const v1::LookupArticleRequest& request);
+  StatusOr<v1::DeleteArticleResponse> DeleteArticle(const rpc::CallContext& call,
+                                                    const v1::DeleteArticleRequest& request);
+  StatusOr<v1::UndeleteArticleResponse> UndeleteArticle(const rpc::CallContext& call,
+                                                        const v1::UndeleteArticleRequest& request);
+
+ private:
+  StatusOr<std::vector<v1::UpsertArticleResult>> Put(const rpc::CallContext& call,
+                                                     ArticleBatch batch);
+  Status Categorize(const rpc::CallContext& call, ArticleBatch& batch);
+
+  const Parts parts_;
+};
+
+}  // namespace winnow::newsfeed
