@@ -17,7 +17,7 @@ POSTGRES = r"services/platform/(postgres/.*|events/core/outbox\.h|process/(log|m
 # All of the platform but the gRPC library's wiring.
 PLATFORM = (
     r"services/platform/(?!grpc/|proto/).*"
-    r"|services/platform/grpc/call/(call_context|subscriber|watch_loop)\.h"
+    r"|services/platform/grpc/call/(call_context|handler|subscriber|watch_loop)\.h"
     r"|services/platform/grpc/errors/rpc_status\.h"
 )
 # Calls of another service.

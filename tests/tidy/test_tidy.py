@@ -124,7 +124,7 @@ class IncludeTable(unittest.TestCase):
         for path, role in (
             ("services/newsfeed/feed/feed_store_count.cc", "store"),
             ("services/newsfeed/feed/feed_prefix.h", "pure"),
-            ("services/newsfeed/api/convert_lists.cc", "convert"),
+            ("services/newsfeed/api/convert_feed.cc", "convert"),
             ("services/newsfeed/api/watch_hub.h", "handlers"),
             ("services/newsfeed/service.cc", "root"),
             ("services/dedup/decide/bulk_turns.h", "worker"),

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "services/app/import/tally.h"
+#include "services/app/import/report.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 

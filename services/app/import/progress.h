@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "services/app/import/tally.h"
+#include "services/app/import/report.h"
 
 namespace winnow::app {
 

@@ -12,6 +12,7 @@
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "services/platform/grpc/call/subscriber.h"
 #include "winnow/classification/v1/classification_service.pb.h"
 
@@ -44,8 +45,6 @@ class Handlers {
         metrics_(metrics),
         options_(std::move(options)) {}
 
-#define WINNOW_HANDLER(Name) \
-  StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
   WINNOW_HANDLER(ImportComments);
   WINNOW_HANDLER(StartRun);
   WINNOW_HANDLER(ResumeRun);
@@ -73,7 +72,6 @@ class Handlers {
   WINNOW_HANDLER(PreviewPolicy);
   WINNOW_HANDLER(ListAuditEntries);
   WINNOW_HANDLER(DeleteVideo);
-#undef WINNOW_HANDLER
   StatusOr<std::vector<v1::IngestVerdictsResponse>> IngestVerdicts(
       const rpc::CallContext& call, std::span<const v1::IngestVerdictsRequest> requests);
   Status WatchRun(const rpc::CallContext& call, const v1::WatchRunRequest& request,

@@ -63,9 +63,8 @@ StatusOr<v1::OverrideClassificationResponse> Handlers::OverrideClassification(
   read.set_video_id(override.video.video_id);
   read.set_comment_id(request.comment_id());
   WINNOW_ASSIGN_OR_RETURN(v1::GetClassificationResponse now, GetClassification(call, read));
-  v1::OverrideClassificationResponse response;
-  *response.mutable_classification() = std::move(*now.mutable_classification());
-  return response;
+  return rpc::Respond(&v1::OverrideClassificationResponse::mutable_classification,
+                      std::move(*now.mutable_classification()));
 }
 
 StatusOr<v1::BulkOverrideClassificationsResponse> Handlers::BulkOverrideClassifications(
@@ -130,9 +129,7 @@ StatusOr<v1::CreateAppealResponse> Handlers::CreateAppeal(const rpc::CallContext
                                 Needed::kYes, violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const Appeal made, stores_.appeals.CreateAppeal(call.deadline, appeal));
-  v1::CreateAppealResponse response;
-  *response.mutable_appeal() = ToProto(made);
-  return response;
+  return rpc::Respond(&v1::CreateAppealResponse::mutable_appeal, ToProto(made));
 }
 
 StatusOr<v1::GetAppealResponse> Handlers::GetAppeal(const rpc::CallContext& call,
@@ -141,9 +138,7 @@ StatusOr<v1::GetAppealResponse> Handlers::GetAppeal(const rpc::CallContext& call
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToKey(request.namespace_(), request.appeal_id(),
                                                      "appeal_id", "appeal", violations));
   WINNOW_ASSIGN_OR_RETURN(const Appeal appeal, stores_.appeals.GetAppeal(call.deadline, key));
-  v1::GetAppealResponse response;
-  *response.mutable_appeal() = ToProto(appeal);
-  return response;
+  return rpc::Respond(&v1::GetAppealResponse::mutable_appeal, ToProto(appeal));
 }
 
 StatusOr<v1::ListAppealsResponse> Handlers::ListAppeals(const rpc::CallContext& call,
@@ -192,9 +187,7 @@ StatusOr<v1::ResolveAppealResponse> Handlers::ResolveAppeal(
   WINNOW_ASSIGN_OR_RETURN(const Appeal appeal,
                           stores_.appeals.ResolveAppeal(call.deadline, resolution));
   if (appeal.state == AppealState::kGranted) WakeProjection();
-  v1::ResolveAppealResponse response;
-  *response.mutable_appeal() = ToProto(appeal);
-  return response;
+  return rpc::Respond(&v1::ResolveAppealResponse::mutable_appeal, ToProto(appeal));
 }
 
 }  // namespace winnow::classification

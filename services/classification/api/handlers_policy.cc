@@ -46,9 +46,7 @@ StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const auto decider, stores_.cached_policies.Get(
                                                   call.deadline, ns, policy.name, policy.version));
-  v1::GetPolicyResponse response;
-  *response.mutable_policy() = ToProto(decider->policy());
-  return response;
+  return rpc::Respond(&v1::GetPolicyResponse::mutable_policy, ToProto(decider->policy()));
 }
 
 StatusOr<Policy> Handlers::Update(const rpc::CallContext& call,

@@ -65,9 +65,7 @@ StatusOr<v1::StartRunResponse> Handlers::StartRun(const rpc::CallContext& call,
   run.budget_micros = request.budget_micros();
   WINNOW_ASSIGN_OR_RETURN(const Run started, stores_.runs.StartRun(call.deadline, run));
   worker_.Wake();
-  v1::StartRunResponse response;
-  *response.mutable_run() = ToProto(started);
-  return response;
+  return rpc::Respond(&v1::StartRunResponse::mutable_run, ToProto(started));
 }
 
 StatusOr<v1::ResumeRunResponse> Handlers::ResumeRun(const rpc::CallContext& call,
@@ -80,9 +78,7 @@ StatusOr<v1::ResumeRunResponse> Handlers::ResumeRun(const rpc::CallContext& call
   const int64_t budget = request.has_budget_micros() ? request.budget_micros() : -1;
   WINNOW_ASSIGN_OR_RETURN(const Run run, stores_.runs.ResumeRun(call.deadline, key, budget));
   worker_.Wake();
-  v1::ResumeRunResponse response;
-  *response.mutable_run() = ToProto(run);
-  return response;
+  return rpc::Respond(&v1::ResumeRunResponse::mutable_run, ToProto(run));
 }
 
 StatusOr<v1::GetRunResponse> Handlers::GetRun(const rpc::CallContext& call,
@@ -90,9 +86,7 @@ StatusOr<v1::GetRunResponse> Handlers::GetRun(const rpc::CallContext& call,
   Violations violations;
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
   WINNOW_ASSIGN_OR_RETURN(const Run run, stores_.runs.GetRun(call.deadline, key));
-  v1::GetRunResponse response;
-  *response.mutable_run() = ToProto(run);
-  return response;
+  return rpc::Respond(&v1::GetRunResponse::mutable_run, ToProto(run));
 }
 
 StatusOr<v1::ListRunsResponse> Handlers::ListRuns(const rpc::CallContext& call,
@@ -116,9 +110,7 @@ StatusOr<v1::CancelRunResponse> Handlers::CancelRun(const rpc::CallContext& call
   Violations violations;
   WINNOW_ASSIGN_OR_RETURN(const NumberKey key, ToRun(request, violations));
   WINNOW_ASSIGN_OR_RETURN(const Run run, stores_.runs.CancelRun(call.deadline, key));
-  v1::CancelRunResponse response;
-  *response.mutable_run() = ToProto(run);
-  return response;
+  return rpc::Respond(&v1::CancelRunResponse::mutable_run, ToProto(run));
 }
 
 StatusOr<v1::ActivateRunResponse> Handlers::ActivateRun(const rpc::CallContext& call,
@@ -129,9 +121,7 @@ StatusOr<v1::ActivateRunResponse> Handlers::ActivateRun(const rpc::CallContext& 
   WINNOW_ASSIGN_OR_RETURN(const Run active, stores_.runs.ActivateRun(call.deadline, key, speaker));
   WakeProjection();
   worker_.Activated(active.id);
-  v1::ActivateRunResponse response;
-  *response.mutable_run() = ToProto(active);
-  return response;
+  return rpc::Respond(&v1::ActivateRunResponse::mutable_run, ToProto(active));
 }
 
 StatusOr<v1::RollbackRunResponse> Handlers::RollbackRun(const rpc::CallContext& call,
@@ -146,9 +136,7 @@ StatusOr<v1::RollbackRunResponse> Handlers::RollbackRun(const rpc::CallContext& 
                           stores_.runs.RollbackRun(call.deadline, key, speaker, again));
   WakeProjection();
   worker_.Activated(run.id);
-  v1::RollbackRunResponse response;
-  *response.mutable_run() = ToProto(run);
-  return response;
+  return rpc::Respond(&v1::RollbackRunResponse::mutable_run, ToProto(run));
 }
 
 StatusOr<v1::CompareRunsResponse> Handlers::CompareRuns(const rpc::CallContext& call,

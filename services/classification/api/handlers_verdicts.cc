@@ -71,9 +71,7 @@ StatusOr<v1::GetClassificationResponse> Handlers::GetClassification(
   WINNOW_ASSIGN_OR_RETURN(const auto found,
                           stores_.verdicts.GetClassifications(call.deadline, key, ids));
   WINNOW_RETURN_IF_ERROR(Missing(found[0], request.comment_id()));
-  v1::GetClassificationResponse response;
-  *response.mutable_classification() = ToProto(*found[0]);
-  return response;
+  return rpc::Respond(&v1::GetClassificationResponse::mutable_classification, ToProto(*found[0]));
 }
 
 StatusOr<v1::BatchGetClassificationsResponse> Handlers::BatchGetClassifications(

@@ -1,16 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "services/classification/comments/comment_records.h"
+#include "services/platform/base/clock.h"
 #include "services/platform/base/function_ref.h"
 #include "services/platform/base/status.h"
 
 // Raw comments of every shape that is seen in the wild (CommentShape in the proto has them).
 namespace winnow::classification {
+
+// RFC 3339 as YouTube writes it ("2024-05-01T12:00:00Z", fractions and offsets too), without an
+// offset UTC, or seconds since 1970; nothing for anything else ("2 years ago").
+std::optional<Time> ParseRawTime(std::string_view text);
 
 enum class Shape { kNone = 0, kYouTubeApi = 1, kNested = 2, kJsonl = 3, kFlat = 4, kCsv = 5 };
 

@@ -104,9 +104,7 @@ StatusOr<v1::GetItemResponse> ItemHandlers::GetItem(const rpc::CallContext& call
   WINNOW_RETURN_IF_ERROR(CheckId(request.id(), "id"));
   WINNOW_ASSIGN_OR_RETURN(auto found, store_.Get(call.deadline, {LowerAscii(request.id())}));
   if (!found.front()) return NotFound("item", request.id());
-  v1::GetItemResponse response;
-  *response.mutable_item() = ToProto(*std::move(found.front()));
-  return response;
+  return rpc::Respond(&v1::GetItemResponse::mutable_item, ToProto(*std::move(found.front())));
 }
 
 StatusOr<v1::BatchGetItemsResponse> ItemHandlers::BatchGetItems(

@@ -9,6 +9,7 @@
 #include "services/platform/base/status.h"
 #include "services/platform/events/core/transport.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "winnow/collector/v1/collector_service.pb.h"
 
 namespace winnow::collector {
@@ -20,16 +21,12 @@ class ItemHandlers {
   ItemHandlers(ItemStore& store, const Clock& clock, events::Transport& transport)
       : store_(store), clock_(clock), transport_(transport) {}
 
-  StatusOr<v1::BatchPutItemsResponse> BatchPutItems(const rpc::CallContext& call,
-                                                    const v1::BatchPutItemsRequest& request);
+  WINNOW_HANDLER(BatchPutItems);
   StatusOr<std::vector<v1::IngestItemsResponse>> IngestItems(
       const rpc::CallContext& call, std::span<const v1::IngestItemsRequest> requests);
-  StatusOr<v1::GetItemResponse> GetItem(const rpc::CallContext& call,
-                                        const v1::GetItemRequest& request);
-  StatusOr<v1::BatchGetItemsResponse> BatchGetItems(const rpc::CallContext& call,
-                                                    const v1::BatchGetItemsRequest& request);
-  StatusOr<v1::ListItemsResponse> ListItems(const rpc::CallContext& call,
-                                            const v1::ListItemsRequest& request);
+  WINNOW_HANDLER(GetItem);
+  WINNOW_HANDLER(BatchGetItems);
+  WINNOW_HANDLER(ListItems);
 
  private:
   // An item of a request, and what it is called there.

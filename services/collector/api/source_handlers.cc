@@ -50,18 +50,14 @@ StatusOr<v1::CreateSourceResponse> SourceHandlers::CreateSource(
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(source, parts_.sources.Create(call.deadline, source));
   parts_.scheduler.Wake();
-  v1::CreateSourceResponse response;
-  *response.mutable_source() = ToProto(source);
-  return response;
+  return rpc::Respond(&v1::CreateSourceResponse::mutable_source, ToProto(source));
 }
 
 StatusOr<v1::GetSourceResponse> SourceHandlers::GetSource(const rpc::CallContext& call,
                                                           const v1::GetSourceRequest& request) {
   WINNOW_RETURN_IF_ERROR(CheckSourceId(request.id()));
   WINNOW_ASSIGN_OR_RETURN(const Source source, parts_.sources.Get(call.deadline, request.id()));
-  v1::GetSourceResponse response;
-  *response.mutable_source() = ToProto(source);
-  return response;
+  return rpc::Respond(&v1::GetSourceResponse::mutable_source, ToProto(source));
 }
 
 StatusOr<v1::UpdateSourceResponse> SourceHandlers::UpdateSource(
@@ -91,9 +87,7 @@ StatusOr<v1::UpdateSourceResponse> SourceHandlers::UpdateSource(
   };
   WINNOW_ASSIGN_OR_RETURN(const Source source, parts_.sources.Update(call.deadline, id, change));
   parts_.scheduler.Wake();
-  v1::UpdateSourceResponse response;
-  *response.mutable_source() = ToProto(source);
-  return response;
+  return rpc::Respond(&v1::UpdateSourceResponse::mutable_source, ToProto(source));
 }
 
 StatusOr<v1::DeleteSourceResponse> SourceHandlers::DeleteSource(
@@ -136,18 +130,14 @@ StatusOr<Source> SourceHandlers::SetState(const rpc::CallContext& call, const st
 StatusOr<v1::PauseSourceResponse> SourceHandlers::PauseSource(
     const rpc::CallContext& call, const v1::PauseSourceRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const Source source, SetState(call, request.id(), SourceState::kPaused));
-  v1::PauseSourceResponse response;
-  *response.mutable_source() = ToProto(source);
-  return response;
+  return rpc::Respond(&v1::PauseSourceResponse::mutable_source, ToProto(source));
 }
 
 StatusOr<v1::ResumeSourceResponse> SourceHandlers::ResumeSource(
     const rpc::CallContext& call, const v1::ResumeSourceRequest& request) {
   WINNOW_ASSIGN_OR_RETURN(const Source source, SetState(call, request.id(), SourceState::kActive));
   parts_.scheduler.Wake();
-  v1::ResumeSourceResponse response;
-  *response.mutable_source() = ToProto(source);
-  return response;
+  return rpc::Respond(&v1::ResumeSourceResponse::mutable_source, ToProto(source));
 }
 
 StatusOr<v1::RunSourceResponse> SourceHandlers::RunSource(const rpc::CallContext& call,

@@ -11,6 +11,7 @@
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "winnow/collector/v1/collector_service.pb.h"
 
 namespace winnow::collector {
@@ -28,30 +29,19 @@ class SourceHandlers {
   };
   explicit SourceHandlers(Parts parts) : parts_(std::move(parts)) {}
 
-  StatusOr<v1::CreateSourceResponse> CreateSource(const rpc::CallContext& call,
-                                                  const v1::CreateSourceRequest& request);
-  StatusOr<v1::GetSourceResponse> GetSource(const rpc::CallContext& call,
-                                            const v1::GetSourceRequest& request);
-  StatusOr<v1::UpdateSourceResponse> UpdateSource(const rpc::CallContext& call,
-                                                  const v1::UpdateSourceRequest& request);
-  StatusOr<v1::DeleteSourceResponse> DeleteSource(const rpc::CallContext& call,
-                                                  const v1::DeleteSourceRequest& request);
-  StatusOr<v1::ListSourcesResponse> ListSources(const rpc::CallContext& call,
-                                                const v1::ListSourcesRequest& request);
-  StatusOr<v1::PauseSourceResponse> PauseSource(const rpc::CallContext& call,
-                                                const v1::PauseSourceRequest& request);
-  StatusOr<v1::ResumeSourceResponse> ResumeSource(const rpc::CallContext& call,
-                                                  const v1::ResumeSourceRequest& request);
-  StatusOr<v1::RunSourceResponse> RunSource(const rpc::CallContext& call,
-                                            const v1::RunSourceRequest& request);
-  StatusOr<v1::ListRunsResponse> ListRuns(const rpc::CallContext& call,
-                                          const v1::ListRunsRequest& request);
+  WINNOW_HANDLER(CreateSource);
+  WINNOW_HANDLER(GetSource);
+  WINNOW_HANDLER(UpdateSource);
+  WINNOW_HANDLER(DeleteSource);
+  WINNOW_HANDLER(ListSources);
+  WINNOW_HANDLER(PauseSource);
+  WINNOW_HANDLER(ResumeSource);
+  WINNOW_HANDLER(RunSource);
+  WINNOW_HANDLER(ListRuns);
   Status WatchRuns(const rpc::CallContext& call, const v1::WatchRunsRequest& request,
                    const RunWatches::Subscriber& subscriber);
-  StatusOr<v1::GetQuotaResponse> GetQuota(const rpc::CallContext& call,
-                                          const v1::GetQuotaRequest& request);
-  StatusOr<v1::ImportOpmlResponse> ImportOpml(const rpc::CallContext& call,
-                                              const v1::ImportOpmlRequest& request);
+  WINNOW_HANDLER(GetQuota);
+  WINNOW_HANDLER(ImportOpml);
 
  private:
   StatusOr<Source> SetState(const rpc::CallContext& call, const std::string& id, SourceState state);

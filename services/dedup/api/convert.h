@@ -10,7 +10,6 @@
 #include "services/dedup/judge/replay.h"
 #include "services/dedup/log/decision.h"
 #include "services/dedup/policy/policy.h"
-#include "services/dedup/policy/policy_update.h"
 #include "services/dedup/text/document.h"
 #include "winnow/dedup/v1/dedup.pb.h"
 #include "winnow/dedup/v1/dedup_service.pb.h"

@@ -164,9 +164,7 @@ StatusOr<v1::GetDecisionResponse> Handlers::GetDecision(const rpc::CallContext& 
                           KeyOf(request.namespace_(), request.document_id(), "document_id"));
   WINNOW_ASSIGN_OR_RETURN(const Decision decision,
                           store_.GetDecision(call.deadline, key.ns, key.id));
-  v1::GetDecisionResponse response;
-  *response.mutable_decision() = ToProto(decision);
-  return response;
+  return rpc::Respond(&v1::GetDecisionResponse::mutable_decision, ToProto(decision));
 }
 
 StatusOr<v1::ListDuplicatesResponse> Handlers::ListDuplicates(

@@ -13,6 +13,7 @@
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "winnow/dedup/v1/dedup_service.pb.h"
 
 namespace winnow::dedup {
@@ -37,30 +38,18 @@ class Handlers {
       std::function<void()> ready);
   void CheckDocument(const rpc::CallContext& call, const v1::CheckDocumentRequest& request,
                      rpc::Completion<v1::CheckDocumentResponse> done);
-  StatusOr<v1::CompareDocumentsResponse> CompareDocuments(
-      const rpc::CallContext& call, const v1::CompareDocumentsRequest& request);
-  StatusOr<v1::GetDecisionResponse> GetDecision(const rpc::CallContext& call,
-                                                const v1::GetDecisionRequest& request);
-  StatusOr<v1::ListDuplicatesResponse> ListDuplicates(const rpc::CallContext& call,
-                                                      const v1::ListDuplicatesRequest& request);
-  StatusOr<v1::GetCitationsResponse> GetCitations(const rpc::CallContext& call,
-                                                  const v1::GetCitationsRequest& request);
-  StatusOr<v1::GetPolicyResponse> GetPolicy(const rpc::CallContext& call,
-                                            const v1::GetPolicyRequest& request);
-  StatusOr<v1::UpdatePolicyResponse> UpdatePolicy(const rpc::CallContext& call,
-                                                  const v1::UpdatePolicyRequest& request);
-  StatusOr<v1::PreviewPolicyResponse> PreviewPolicy(const rpc::CallContext& call,
-                                                    const v1::PreviewPolicyRequest& request);
-  StatusOr<v1::ListDecisionsResponse> ListDecisions(const rpc::CallContext& call,
-                                                    const v1::ListDecisionsRequest& request);
-  StatusOr<v1::ListTopCitedResponse> ListTopCited(const rpc::CallContext& call,
-                                                  const v1::ListTopCitedRequest& request);
-  StatusOr<v1::OverrideDecisionResponse> OverrideDecision(
-      const rpc::CallContext& call, const v1::OverrideDecisionRequest& request);
-  StatusOr<v1::ListReviewQueueResponse> ListReviewQueue(const rpc::CallContext& call,
-                                                        const v1::ListReviewQueueRequest& request);
-  StatusOr<v1::GetStatsResponse> GetStats(const rpc::CallContext& call,
-                                          const v1::GetStatsRequest& request);
+  WINNOW_HANDLER(CompareDocuments);
+  WINNOW_HANDLER(GetDecision);
+  WINNOW_HANDLER(ListDuplicates);
+  WINNOW_HANDLER(GetCitations);
+  WINNOW_HANDLER(GetPolicy);
+  WINNOW_HANDLER(UpdatePolicy);
+  WINNOW_HANDLER(PreviewPolicy);
+  WINNOW_HANDLER(ListDecisions);
+  WINNOW_HANDLER(ListTopCited);
+  WINNOW_HANDLER(OverrideDecision);
+  WINNOW_HANDLER(ListReviewQueue);
+  WINNOW_HANDLER(GetStats);
   Status WatchDecisions(const rpc::CallContext& call, const v1::WatchDecisionsRequest& request,
                         DecisionWatch::Subscriber subscriber);
 

@@ -24,9 +24,7 @@ StatusOr<v1::OverrideDecisionResponse> Handlers::OverrideDecision(
   WINNOW_ASSIGN_OR_RETURN(OverrideRequest said, FromProto(request));
   if (said.actor.empty()) said.actor = call.caller;
   WINNOW_ASSIGN_OR_RETURN(const Decision decision, history_.Override(call.deadline, said));
-  v1::OverrideDecisionResponse response;
-  *response.mutable_decision() = ToProto(decision);
-  return response;
+  return rpc::Respond(&v1::OverrideDecisionResponse::mutable_decision, ToProto(decision));
 }
 
 StatusOr<v1::ListReviewQueueResponse> Handlers::ListReviewQueue(

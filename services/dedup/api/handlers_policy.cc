@@ -26,9 +26,7 @@ StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call
   WINNOW_ASSIGN_OR_RETURN(
       const PolicyVersion version,
       store_.GetPolicy(call.deadline, ns, request.version(), parts_.initial_policy));
-  v1::GetPolicyResponse response;
-  *response.mutable_policy() = ToProto(ns, version);
-  return response;
+  return rpc::Respond(&v1::GetPolicyResponse::mutable_policy, ToProto(ns, version));
 }
 
 StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext& call,
@@ -40,9 +38,7 @@ StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext
   WINNOW_ASSIGN_OR_RETURN(
       const PolicyVersion version,
       dedup::UpdatePolicy(parts_.logs, call.deadline, update, parts_.initial_policy));
-  v1::UpdatePolicyResponse response;
-  *response.mutable_policy() = ToProto(update.ns, version);
-  return response;
+  return rpc::Respond(&v1::UpdatePolicyResponse::mutable_policy, ToProto(update.ns, version));
 }
 
 StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(

@@ -32,19 +32,14 @@ void BulkTurns::Start() {
 }
 
 void BulkTurns::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  stop_.request_stop();
   threads_.clear();
 }
 
 bool BulkTurns::Ask(const std::string& ns) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || asked_.size() >= idle_) return false;
+    if (stop_.stop_requested() || asked_.size() >= idle_) return false;
     asked_.push_back(ns);
   }
   changed_.notify_one();
@@ -55,9 +50,9 @@ void BulkTurns::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    changed_.wait(lock, [this] { return stopping_ || !asked_.empty(); });
+    changed_.wait(lock, stop_.get_token(), [this] { return !asked_.empty(); });
     --idle_;
-    if (stopping_) return;
+    if (stop_.stop_requested()) return;
     const std::string ns = std::move(asked_.front());
     asked_.pop_front();
     lock.unlock();

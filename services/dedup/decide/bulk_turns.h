@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,11 +45,11 @@ class BulkTurns {
   Histogram& wait_;
   const Granted granted_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<std::string> asked_;  // by namespace, of which no thread knows yet
   size_t idle_ = 0;                // threads
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::stop_source stop_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace winnow::dedup

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "services/dedup/decide/decision_job.h"
-#include "services/dedup/decide/load_progress.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 

@@ -5,7 +5,6 @@
 
 #include "services/dedup/history/citations.h"
 #include "services/dedup/log/decision.h"
-#include "services/dedup/log/log_entry.h"
 #include "services/dedup/policy/policy.h"
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "services/dedup/judge/judge.h"
-#include "services/dedup/log/log_entry.h"
+#include "services/dedup/log/decision.h"
 #include "services/dedup/log/window_page.h"
 #include "services/dedup/policy/policy.h"
 #include "services/dedup/text/fingerprint.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "services/dedup/log/decision.h"
-#include "services/dedup/log/log_entry.h"
 #include "services/dedup/log/window_page.h"
 #include "services/dedup/policy/policy.h"
 #include "services/platform/postgres/session/session.h"

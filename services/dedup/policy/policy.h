@@ -69,4 +69,14 @@ void CheckPolicy(const Policy& policy, const std::string& path, Violations& viol
 // Differs for different rules of a namespace, whatever their version.
 std::string EtagOf(const std::string& ns, const Policy& policy);
 
+// A request to change a namespace's rules.
+struct PolicyUpdate {
+  std::string ns;
+  PolicyChange change;
+  std::string etag;  // empty: whatever is in force
+  std::string actor;
+  std::string note;
+  std::string request_id;  // not empty
+};
+
 }  // namespace winnow::dedup

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "services/dedup/policy/policy_update.h"
+#include "services/dedup/policy/policy.h"
 #include "services/platform/postgres/pool/pool.h"
 
 // dedup.policies: every version of each namespace's rules.

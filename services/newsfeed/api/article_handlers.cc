@@ -65,9 +65,7 @@ StatusOr<v1::GetArticleResponse> ArticleHandlers::GetArticle(const rpc::CallCont
   WINNOW_ASSIGN_OR_RETURN(const ArticleKey key, KeyOf(request));
   WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
                           parts_.articles.Get(call.deadline, key.first, key.second));
-  v1::GetArticleResponse response;
-  *response.mutable_article() = ToProto(std::move(article));
-  return response;
+  return rpc::Respond(&v1::GetArticleResponse::mutable_article, ToProto(std::move(article)));
 }
 
 StatusOr<v1::DeleteArticleResponse> ArticleHandlers::DeleteArticle(
@@ -76,9 +74,7 @@ StatusOr<v1::DeleteArticleResponse> ArticleHandlers::DeleteArticle(
   WINNOW_ASSIGN_OR_RETURN(const Time deleted,
                           parts_.writes.Delete(call.deadline, key.first, key.second));
   parts_.memory_worker.AwaitCommitted(parts_.last_commit, call.deadline);
-  v1::DeleteArticleResponse response;
-  *response.mutable_delete_time() = ToTimestamp(deleted);
-  return response;
+  return rpc::Respond(&v1::DeleteArticleResponse::mutable_delete_time, ToTimestamp(deleted));
 }
 
 StatusOr<v1::UndeleteArticleResponse> ArticleHandlers::UndeleteArticle(
@@ -87,9 +83,7 @@ StatusOr<v1::UndeleteArticleResponse> ArticleHandlers::UndeleteArticle(
   WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
                           parts_.writes.Undelete(call.deadline, key.first, key.second));
   parts_.memory_worker.AwaitCommitted(parts_.last_commit, call.deadline);
-  v1::UndeleteArticleResponse response;
-  *response.mutable_article() = ToProto(std::move(article));
-  return response;
+  return rpc::Respond(&v1::UndeleteArticleResponse::mutable_article, ToProto(std::move(article)));
 }
 
 StatusOr<std::vector<v1::UpsertArticleResult>> ArticleHandlers::Put(const rpc::CallContext& call,
@@ -195,9 +189,7 @@ StatusOr<v1::LookupArticleResponse> ArticleHandlers::LookupArticle(
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(StoredArticle article,
                           parts_.articles.LookUp(call.deadline, ns, canonical_url));
-  v1::LookupArticleResponse response;
-  *response.mutable_article() = ToProto(std::move(article));
-  return response;
+  return rpc::Respond(&v1::LookupArticleResponse::mutable_article, ToProto(std::move(article)));
 }
 
 }  // namespace winnow::newsfeed

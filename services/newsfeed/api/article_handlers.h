@@ -13,6 +13,7 @@
 #include "services/newsfeed/write/write_store.h"
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "winnow/newsfeed/v1/newsfeed_service.pb.h"
 
 namespace winnow::newsfeed {
@@ -41,20 +42,14 @@ class ArticleHandlers {
   };
   explicit ArticleHandlers(const Parts& parts) : parts_(parts) {}
 
-  StatusOr<v1::GetArticleResponse> GetArticle(const rpc::CallContext& call,
-                                              const v1::GetArticleRequest& request);
-  StatusOr<v1::BatchUpsertArticlesResponse> BatchUpsertArticles(
-      const rpc::CallContext& call, const v1::BatchUpsertArticlesRequest& request);
+  WINNOW_HANDLER(GetArticle);
+  WINNOW_HANDLER(BatchUpsertArticles);
   StatusOr<std::vector<v1::IngestArticlesResponse>> IngestArticles(
       const rpc::CallContext& call, std::span<const v1::IngestArticlesRequest> requests);
-  StatusOr<v1::BatchGetArticlesResponse> BatchGetArticles(
-      const rpc::CallContext& call, const v1::BatchGetArticlesRequest& request);
-  StatusOr<v1::LookupArticleResponse> LookupArticle(const rpc::CallContext& call,
-                                                    const v1::LookupArticleRequest& request);
-  StatusOr<v1::DeleteArticleResponse> DeleteArticle(const rpc::CallContext& call,
-                                                    const v1::DeleteArticleRequest& request);
-  StatusOr<v1::UndeleteArticleResponse> UndeleteArticle(const rpc::CallContext& call,
-                                                        const v1::UndeleteArticleRequest& request);
+  WINNOW_HANDLER(BatchGetArticles);
+  WINNOW_HANDLER(LookupArticle);
+  WINNOW_HANDLER(DeleteArticle);
+  WINNOW_HANDLER(UndeleteArticle);
 
  private:
   StatusOr<std::vector<v1::UpsertArticleResult>> Put(const rpc::CallContext& call,

@@ -28,9 +28,7 @@ StatusOr<v1::CreateCategoryResponse> CategoryHandlers::CreateCategory(
   const Category category = FromProto(request.category(), "category.", violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const Category created, parts_.tree.Create(call.deadline, category));
-  v1::CreateCategoryResponse response;
-  *response.mutable_category() = ToProto(created);
-  return response;
+  return rpc::Respond(&v1::CreateCategoryResponse::mutable_category, ToProto(created));
 }
 
 StatusOr<v1::UpdateCategoryResponse> CategoryHandlers::UpdateCategory(
@@ -41,9 +39,7 @@ StatusOr<v1::UpdateCategoryResponse> CategoryHandlers::UpdateCategory(
   CheckCategoryMask(request.update_mask(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const Category renamed, parts_.tree.Rename(call.deadline, category));
-  v1::UpdateCategoryResponse response;
-  *response.mutable_category() = ToProto(renamed);
-  return response;
+  return rpc::Respond(&v1::UpdateCategoryResponse::mutable_category, ToProto(renamed));
 }
 
 StatusOr<v1::MoveCategoryResponse> CategoryHandlers::MoveCategory(

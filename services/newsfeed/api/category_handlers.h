@@ -7,6 +7,7 @@
 #include "services/newsfeed/tree/tree_worker.h"
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "winnow/newsfeed/v1/newsfeed_service.pb.h"
 
 namespace winnow::newsfeed {
@@ -24,16 +25,11 @@ class CategoryHandlers {
   };
   explicit CategoryHandlers(const Parts& parts) : parts_(parts) {}
 
-  StatusOr<v1::CreateCategoryResponse> CreateCategory(const rpc::CallContext& call,
-                                                      const v1::CreateCategoryRequest& request);
-  StatusOr<v1::UpdateCategoryResponse> UpdateCategory(const rpc::CallContext& call,
-                                                      const v1::UpdateCategoryRequest& request);
-  StatusOr<v1::MoveCategoryResponse> MoveCategory(const rpc::CallContext& call,
-                                                  const v1::MoveCategoryRequest& request);
-  StatusOr<v1::DeleteCategoryResponse> DeleteCategory(const rpc::CallContext& call,
-                                                      const v1::DeleteCategoryRequest& request);
-  StatusOr<v1::ListCategoriesResponse> ListCategories(const rpc::CallContext& call,
-                                                      const v1::ListCategoriesRequest& request);
+  WINNOW_HANDLER(CreateCategory);
+  WINNOW_HANDLER(UpdateCategory);
+  WINNOW_HANDLER(MoveCategory);
+  WINNOW_HANDLER(DeleteCategory);
+  WINNOW_HANDLER(ListCategories);
 
  private:
   StatusOr<TreeProgress> Follow(const rpc::CallContext& call, const Category& category);

@@ -18,6 +18,7 @@
 #include "services/platform/base/clock.h"
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "services/platform/grpc/call/subscriber.h"
 #include "winnow/newsfeed/v1/newsfeed_service.pb.h"
 
@@ -51,18 +52,13 @@ class FeedHandlers {
       const v1::ListArticlesRequest& request, FeedQuery& query);
   // ListArticlesResponse, serialized.
   StatusOr<std::string> ListArticles(const rpc::CallContext& call, const FeedQuery& query);
-  StatusOr<v1::CountNewArticlesResponse> CountNewArticles(
-      const rpc::CallContext& call, const v1::CountNewArticlesRequest& request);
+  WINNOW_HANDLER(CountNewArticles);
   Status WatchArticles(const rpc::CallContext& call, const v1::WatchArticlesRequest& request,
                        const rpc::Subscriber<v1::WatchArticlesResponse>& subscriber);
-  StatusOr<v1::SearchArticlesResponse> SearchArticles(const rpc::CallContext& call,
-                                                      const v1::SearchArticlesRequest& request);
-  StatusOr<v1::GetFeedStatsResponse> GetFeedStats(const rpc::CallContext& call,
-                                                  const v1::GetFeedStatsRequest& request);
-  StatusOr<v1::RefreshFeedResponse> RefreshFeed(const rpc::CallContext& call,
-                                                const v1::RefreshFeedRequest& request);
-  StatusOr<v1::GetFeedStatusResponse> GetFeedStatus(const rpc::CallContext& call,
-                                                    const v1::GetFeedStatusRequest& request);
+  WINNOW_HANDLER(SearchArticles);
+  WINNOW_HANDLER(GetFeedStats);
+  WINNOW_HANDLER(RefreshFeed);
+  WINNOW_HANDLER(GetFeedStatus);
 
  private:
   StatusOr<FeedAnswer> Read(const rpc::CallContext& call, const FeedQuery& query);

@@ -8,6 +8,7 @@
 
 #include "services/platform/base/format/json_tree.h"
 #include "services/platform/config/config.h"
+#include "services/platform/process/file.h"
 
 namespace winnow {
 namespace {
@@ -160,6 +161,8 @@ class ConfigReader {
   Violations violations_;
 };
 
+constexpr size_t kMaxConfigSize = 1024 * 1024;
+
 }  // namespace
 
 StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view origin,
@@ -184,6 +187,15 @@ StatusOr<config::v1::Config> ParseConfig(std::string_view json, std::string_view
     violations->Add(each.field, each.description);
   }
   return config;
+}
+
+StatusOr<config::v1::Config> ReadConfigFile(const std::string& path, Violations* violations) {
+  const auto text = ReadFile(path, kMaxConfigSize);
+  if (!text.ok()) {
+    return InvalidField("", "the config file " + path + " cannot be read: " +
+                                winnow::Message(text.status()) + "; give the path of a JSON file");
+  }
+  return ParseConfig(*text, path, violations);
 }
 
 }  // namespace winnow

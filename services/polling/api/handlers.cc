@@ -167,9 +167,7 @@ StatusOr<v1::GetJobResponse> Handlers::GetJob(const rpc::CallContext& call,
   const JobKey key = ToKey(request.kind(), request.id(), violations);
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const Job job, store_.Get(call.deadline, key));
-  v1::GetJobResponse response;
-  *response.mutable_job() = polling::ToProto(job);
-  return response;
+  return rpc::Respond(&v1::GetJobResponse::mutable_job, polling::ToProto(job));
 }
 
 StatusOr<v1::ListJobsResponse> Handlers::ListJobs(const rpc::CallContext& call,

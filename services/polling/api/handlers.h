@@ -2,6 +2,7 @@
 
 #include "services/platform/base/status.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "services/polling/api/convert.h"
 #include "services/polling/api/job_watch.h"
 #include "services/polling/jobs/job_metrics.h"
@@ -17,8 +18,6 @@ class Handlers {
   Handlers(JobStore& store, ClaimWorker& claims, JobWatch& watch, JobMetrics& metrics)
       : store_(store), claims_(claims), watch_(watch), metrics_(metrics) {}
 
-#define WINNOW_HANDLER(Name) \
-  StatusOr<v1::Name##Response> Name(const rpc::CallContext& call, const v1::Name##Request& request)
   WINNOW_HANDLER(RegisterJob);
   WINNOW_HANDLER(BatchRegisterJobs);
   WINNOW_HANDLER(ImportJobs);
@@ -43,7 +42,6 @@ class Handlers {
   WINNOW_HANDLER(GetStats);
   WINNOW_HANDLER(KickJobs);
   WINNOW_HANDLER(PurgeJobs);
-#undef WINNOW_HANDLER
   void ClaimJobs(const rpc::CallContext& call, const v1::ClaimJobsRequest& request,
                  rpc::Completion<v1::ClaimJobsResponse> done);
   Status WatchJobs(const rpc::CallContext& call, const v1::WatchJobsRequest& request,

@@ -17,9 +17,7 @@ StatusOr<v1::GetPolicyResponse> Handlers::GetPolicy(const rpc::CallContext& call
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const PolicyVersion version,
                           store_.GetPolicy(call.deadline, request.kind(), request.version()));
-  v1::GetPolicyResponse response;
-  *response.mutable_policy() = ToProto(version);
-  return response;
+  return rpc::Respond(&v1::GetPolicyResponse::mutable_policy, ToProto(version));
 }
 
 StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext& call,
@@ -37,9 +35,7 @@ StatusOr<v1::UpdatePolicyResponse> Handlers::UpdatePolicy(const rpc::CallContext
   update.request_id = request.request_id();
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const PolicyVersion version, store_.UpdatePolicy(call.deadline, update));
-  v1::UpdatePolicyResponse response;
-  *response.mutable_policy() = ToProto(version);
-  return response;
+  return rpc::Respond(&v1::UpdatePolicyResponse::mutable_policy, ToProto(version));
 }
 
 StatusOr<v1::PreviewPolicyResponse> Handlers::PreviewPolicy(
@@ -83,9 +79,7 @@ StatusOr<v1::PauseKindResponse> Handlers::PauseKind(const rpc::CallContext& call
   WINNOW_RETURN_IF_ERROR(violations.ToStatus());
   WINNOW_ASSIGN_OR_RETURN(const KindClock clock, store_.SetPaused(call.deadline, request.kind(),
                                                                   true, actor, request.note()));
-  v1::PauseKindResponse response;
-  *response.mutable_pause_time() = ToTimestamp(*clock.pause_time);
-  return response;
+  return rpc::Respond(&v1::PauseKindResponse::mutable_pause_time, ToTimestamp(*clock.pause_time));
 }
 
 StatusOr<v1::ResumeKindResponse> Handlers::ResumeKind(const rpc::CallContext& call,
@@ -98,9 +92,7 @@ StatusOr<v1::ResumeKindResponse> Handlers::ResumeKind(const rpc::CallContext& ca
   WINNOW_ASSIGN_OR_RETURN(const KindClock clock, store_.SetPaused(call.deadline, request.kind(),
                                                                   false, actor, request.note()));
   claims_.JobsChanged();
-  v1::ResumeKindResponse response;
-  *response.mutable_total_paused() = ToDuration(clock.paused);
-  return response;
+  return rpc::Respond(&v1::ResumeKindResponse::mutable_total_paused, ToDuration(clock.paused));
 }
 
 StatusOr<v1::GetStatsResponse> Handlers::GetStats(const rpc::CallContext& call,

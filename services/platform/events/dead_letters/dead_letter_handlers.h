@@ -2,6 +2,7 @@
 
 #include "services/platform/events/core/dead_letters.h"
 #include "services/platform/grpc/call/call_context.h"
+#include "services/platform/grpc/call/handler.h"
 #include "services/platform/process/metrics.h"
 #include "winnow/events/v1/dead_letter_service.pb.h"
 
@@ -13,12 +14,9 @@ class DeadLetterHandlers {
   // Both outlive this.
   DeadLetterHandlers(DeadLetters& dead_letters, Metrics& metrics);
 
-  StatusOr<v1::ListDeadLettersResponse> ListDeadLetters(const rpc::CallContext& call,
-                                                        const v1::ListDeadLettersRequest& request);
-  StatusOr<v1::ReplayDeadLettersResponse> ReplayDeadLetters(
-      const rpc::CallContext& call, const v1::ReplayDeadLettersRequest& request);
-  StatusOr<v1::PurgeDeadLettersResponse> PurgeDeadLetters(
-      const rpc::CallContext& call, const v1::PurgeDeadLettersRequest& request);
+  WINNOW_HANDLER(ListDeadLetters);
+  WINNOW_HANDLER(ReplayDeadLetters);
+  WINNOW_HANDLER(PurgeDeadLetters);
 
  private:
   DeadLetters& dead_letters_;

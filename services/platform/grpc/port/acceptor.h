@@ -36,7 +36,6 @@ class Acceptor {
   void CutAll();
 
   int port() const { return listening_.port; }
-  size_t open_connections() const { return open_count_.load(std::memory_order_relaxed); }
 
   // Whether the last connection was refused for want of descriptors.
   bool exhausted() const { return exhausted_; }

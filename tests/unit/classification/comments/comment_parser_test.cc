@@ -5,7 +5,6 @@
 
 #include "services/classification/api/convert.h"
 #include "services/classification/comments/csv_reader.h"
-#include "services/classification/comments/raw_time.h"
 #include "services/classification/policy/policy.h"
 
 namespace winnow::classification {
