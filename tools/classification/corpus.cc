@@ -9,7 +9,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "services/classification/model/features.h"
+#include "services/classification/model/linear_model.h"
 #include "services/platform/base/format/json_reader.h"
 #include "services/platform/base/hash.h"
 #include "services/platform/base/text.h"

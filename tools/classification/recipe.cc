@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "services/classification/model/features.h"
+#include "services/classification/model/linear_model.h"
 #include "services/platform/base/hash.h"
 
 namespace winnow::classification {

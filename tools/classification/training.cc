@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "services/classification/model/features.h"
+#include "services/classification/model/linear_model.h"
 
 namespace winnow::classification {
 namespace {

@@ -8,7 +8,6 @@
 #include "services/newsfeed/feed/feed_answer.h"
 #include "services/newsfeed/feed/feed_memory.h"
 #include "services/newsfeed/feed/feed_store.h"
-#include "services/newsfeed/feed/hot_pages.h"
 #include "services/newsfeed/feed/memory_worker.h"
 #include "services/newsfeed/feed/page_metrics.h"
 #include "services/newsfeed/projection/projection_store.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "services/classification/model/features.h"
+#include "services/classification/model/linear_model.h"
 #include "services/platform/base/format/json_reader.h"
 #include "tools/classification/corpus.h"
 

@@ -8,7 +8,6 @@
 #include <locale>
 #include <sstream>
 
-#include "services/classification/model/features.h"
 #include "services/classification/policy/policy.h"
 #include "services/platform/base/format/json_reader.h"
 #include "services/platform/base/text.h"

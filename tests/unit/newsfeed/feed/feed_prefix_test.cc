@@ -11,7 +11,6 @@
 
 #include "services/newsfeed/feed/feed_answer.h"
 #include "services/newsfeed/feed/feed_memory.h"
-#include "services/newsfeed/feed/hot_pages.h"
 
 namespace winnow::newsfeed {
 namespace {
