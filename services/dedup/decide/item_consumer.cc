@@ -4,6 +4,7 @@
 
 #include "services/dedup/decide/decision_waiter.h"
 #include "services/platform/grpc/errors/rpc_status.h"
+#include "services/platform/process/pause.h"
 
 namespace winnow::dedup {
 namespace {
@@ -39,18 +40,11 @@ void ItemConsumer::SetFetch(FetchItems fetch) {
   fetch_ = std::move(fetch);
 }
 
-void ItemConsumer::Stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  stopped_.notify_all();
-}
+void ItemConsumer::Stop() { stop_.request_stop(); }
 
-// False when there is no time for it any more.
+// False if it was stopped.
 bool ItemConsumer::WaitBeforeTry(int tries) {
-  std::unique_lock lock(mutex_);
-  return !stopped_.wait_for(lock, kFirstBackoff * (1 << (tries - 1)), [this] { return stopping_; });
+  return Pause(stop_.get_token(), kFirstBackoff * (1 << (tries - 1)));
 }
 
 StatusOr<std::vector<StatusOr<Document>>> ItemConsumer::FetchWithRetries(
@@ -58,7 +52,7 @@ StatusOr<std::vector<StatusOr<Document>>> ItemConsumer::FetchWithRetries(
   FetchItems fetch;
   {
     std::lock_guard lock(mutex_);
-    if (!fetch_ || stopping_) return rpc::ShuttingDown();
+    if (!fetch_ || stop_.stop_requested()) return rpc::ShuttingDown();
     fetch = fetch_;
   }
   for (int tries = 1;; ++tries) {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -39,8 +39,7 @@ class ItemConsumer {
   DecisionWorker& worker_;
   const DecisionParts& parts_;
   std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;
+  std::stop_source stop_;
   FetchItems fetch_;
 };
 

@@ -30,7 +30,7 @@ MeaningStage::~MeaningStage() { Stop(); }
 
 void MeaningStage::Start() {
   for (Queue* queue : {&urgent_, &bulk_}) {
-    queue->thread = std::thread([this, queue] { Run(*queue); });
+    queue->thread = std::jthread([this, queue] { Run(*queue); });
   }
 }
 
@@ -38,13 +38,12 @@ std::vector<DecisionJob> MeaningStage::Stop() {
   std::vector<DecisionJob> left;
   {
     std::lock_guard lock(mutex_);
-    stopping_ = true;
+    stop_.request_stop();
     for (Queue* queue : {&urgent_, &bulk_}) {
       std::move(queue->jobs.begin(), queue->jobs.end(), std::back_inserter(left));
       queue->jobs.clear();
     }
   }
-  changed_.notify_all();
   for (Queue* queue : {&urgent_, &bulk_}) {
     if (queue->thread.joinable()) queue->thread.join();
   }
@@ -57,7 +56,7 @@ std::vector<DecisionJob> MeaningStage::Submit(std::vector<DecisionJob> jobs) {
     std::lock_guard lock(mutex_);
     for (DecisionJob& job : jobs) {
       Queue& queue = job.is_urgent ? urgent_ : bulk_;
-      const bool has_room = !stopping_ && queue.jobs.size() < kMaxWaiting;
+      const bool has_room = !stop_.stop_requested() && queue.jobs.size() < kMaxWaiting;
       (has_room ? queue.jobs.emplace_back() : refused.emplace_back()) = std::move(job);
     }
   }
@@ -82,7 +81,7 @@ void MeaningStage::Run(Queue& queue) {
 // Empty when it is time to stop.
 std::vector<DecisionJob> MeaningStage::Take(Queue& queue) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_ || !queue.jobs.empty(); });
+  changed_.wait(lock, stop_.get_token(), [&] { return !queue.jobs.empty(); });
   std::vector<DecisionJob> jobs;
   while (!queue.jobs.empty() && jobs.size() < parts_.embedder_batch) {
     jobs.push_back(std::move(queue.jobs.front()));

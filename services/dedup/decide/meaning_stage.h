@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -33,7 +34,7 @@ class MeaningStage {
   struct Queue {
     EmbedderWorker::Caller caller;
     std::deque<DecisionJob> jobs{};
-    std::thread thread{};
+    std::jthread thread{};
   };
 
   void Run(Queue& queue);
@@ -43,10 +44,10 @@ class MeaningStage {
   const DecisionParts& parts_;
   const std::function<void(std::vector<DecisionJob>)> next_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   Queue urgent_{EmbedderWorker::Caller::kUrgent};
   Queue bulk_{EmbedderWorker::Caller::kBulk};
-  bool stopping_ = false;
+  std::stop_source stop_;
 };
 
 }  // namespace winnow::dedup

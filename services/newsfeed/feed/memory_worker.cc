@@ -78,16 +78,14 @@ MemoryWorker::~MemoryWorker() { Stop(); }
 
 void MemoryWorker::Start() {
   tailer_.Start();
-  filler_ = std::thread([this] { FillLoop(); });
+  filler_ = std::jthread([this] { FillLoop(); });
 }
 
 void MemoryWorker::Stop() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    stop_.request_stop();
   }
-  wake_.notify_all();
-  advanced_.notify_all();
   if (filler_.joinable()) filler_.join();
   tailer_.Stop();
 }
@@ -95,7 +93,7 @@ void MemoryWorker::Stop() {
 void MemoryWorker::RequestFill(const std::string& ns, const std::string& category) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || requested_.size() >= kMaxRequested) return;
+    if (stop_.stop_requested() || requested_.size() >= kMaxRequested) return;
     if (!requested_.insert({ns, category}).second) return;
     queue_.emplace_back(ns, category);
   }
@@ -105,8 +103,8 @@ void MemoryWorker::RequestFill(const std::string& ns, const std::string& categor
 void MemoryWorker::FillLoop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (stopping_) return;
+    wake_.wait(lock, stop_.get_token(), [this] { return !queue_.empty(); });
+    if (stop_.stop_requested()) return;
     const Feed feed = queue_.front();
     queue_.pop_front();
     lock.unlock();
@@ -309,8 +307,8 @@ bool MemoryWorker::Await(int64_t position, Deadline deadline) {
   if (memory_.empty() || memory_.position() >= position) return true;
   tailer_.Wake();
   std::unique_lock lock(mutex_);
-  return advanced_.wait_until(lock, deadline,
-                              [&] { return stopping_ || memory_.position() >= position; });
+  return advanced_.wait_until(lock, stop_.get_token(), deadline,
+                              [&] { return memory_.position() >= position; });
 }
 
 void MemoryWorker::AwaitCommitted(const CommitPosition& last_commit, Deadline deadline) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -112,12 +113,12 @@ class MemoryWorker {
   Counter& applied_;
   std::mutex change_mutex_;  // over reading for, and changing, memory_
   std::mutex mutex_;
-  std::condition_variable wake_;      // of the filler
-  std::condition_variable advanced_;  // of who awaits a position
+  std::condition_variable_any wake_;      // of the filler
+  std::condition_variable_any advanced_;  // of who awaits a position
   std::deque<Feed> queue_;
   std::set<Feed> requested_;  // in queue_, or being filled
-  bool stopping_ = false;
-  std::thread filler_;
+  std::stop_source stop_;
+  std::jthread filler_;
   pg::Tailer tailer_;
   std::vector<std::shared_ptr<void>> gauges_;  // last: they read the above
 };

@@ -27,15 +27,14 @@ Deadline NextLook(const std::list<ClaimWorker::Waiter>& waiting) {
 }  // namespace
 
 void ClaimWorker::Start() {
-  thread_ = std::thread([this] { Run(); });
+  thread_ = std::jthread([this] { Run(); });
 }
 
 void ClaimWorker::Stop() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    stop_.request_stop();
   }
-  changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   for (const Waiter& waiter : new_) waiter.done(rpc::ShuttingDown());
   new_.clear();
@@ -49,7 +48,7 @@ void ClaimWorker::Add(Waiter waiter) {
         Overloaded("this server has " + std::to_string(kMaxWaiters) +
                        " waiting ClaimJobs calls, its limit: retry after the delay in RetryInfo",
                    kRetryAfter);
-  if (stopping_) refused = rpc::ShuttingDown();
+  if (stop_.stop_requested()) refused = rpc::ShuttingDown();
   if (!refused.ok()) {
     lock.unlock();
     return waiter.done(refused);
@@ -103,15 +102,15 @@ void ClaimWorker::Run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      const auto is_due = [this] { return stopping_ || woken_ || !new_.empty(); };
+      const auto is_due = [this] { return woken_ || !new_.empty(); };
       if (waiting.empty()) {
-        changed_.wait(lock, is_due);
+        changed_.wait(lock, stop_.get_token(), is_due);
       } else {
-        changed_.wait_until(lock, NextLook(waiting), is_due);
+        changed_.wait_until(lock, stop_.get_token(), NextLook(waiting), is_due);
       }
       woken_ = false;
       waiting.splice(waiting.end(), new_);
-      if (stopping_) break;
+      if (stop_.stop_requested()) break;
     }
     const size_t before = waiting.size();
     ServeAll(waiting);

@@ -5,6 +5,7 @@
 #include <list>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,12 +63,12 @@ class ClaimWorker {
   JobMetrics& metrics_;
   const JobFollowers followers_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::list<Waiter> new_;  // not yet seen by the thread
   size_t count_ = 0;
-  bool stopping_ = false;
+  std::stop_source stop_;
   bool woken_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace winnow::polling

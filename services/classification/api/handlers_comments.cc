@@ -1,5 +1,4 @@
 #include "services/classification/api/handlers.h"
-
 #include "services/platform/base/text.h"
 #include "services/platform/base/utf8.h"
 

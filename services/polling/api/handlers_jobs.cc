@@ -1,5 +1,3 @@
-#include "services/polling/api/handlers.h"
-
 #include <algorithm>
 
 #include "services/platform/base/hash.h"
@@ -7,6 +5,7 @@
 #include "services/platform/base/text.h"
 #include "services/platform/grpc/errors/rpc_status.h"
 #include "services/platform/proto/timestamp.h"
+#include "services/polling/api/handlers.h"
 
 // Registering, claiming, reading. Commands of single jobs are beside.
 namespace winnow::polling {

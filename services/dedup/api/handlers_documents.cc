@@ -1,9 +1,8 @@
-#include "services/dedup/api/handlers.h"
-
 #include <chrono>
 #include <memory>
 
 #include "services/dedup/api/convert.h"
+#include "services/dedup/api/handlers.h"
 #include "services/dedup/decide/decision_waiter.h"
 #include "services/dedup/decide/item_consumer.h"
 #include "services/platform/grpc/errors/rpc_status.h"
