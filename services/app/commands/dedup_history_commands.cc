@@ -196,8 +196,7 @@ StatusOr<int> RunTail(const TailOptions& options, const Interrupt& interrupt) {
     return !is_finished;
   };
   while (true) {
-    const WatchDecisionsRequest from = request;
-    const Status status = server.Follow(&Stub::WatchDecisions, from, interrupt, print);
+    const Status status = server.Follow(&Stub::WatchDecisions, request, interrupt, print);
     if (is_finished) return kOk;
     if (interrupt.requested()) {
       std::cerr << "go on with --resume-token " << request.resume_token() << '\n';

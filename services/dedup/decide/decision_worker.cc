@@ -104,7 +104,7 @@ void DecisionWorker::Enqueue(std::vector<DecisionJob> jobs) {
   AnswerAll(std::move(refused));
 }
 
-void DecisionWorker::AnswerAll(Lanes::Refused refused) {
+void DecisionWorker::AnswerAll(Lanes::Refused&& refused) {
   for (auto& [job, status] : refused) Answer(parts_, job, status);
 }
 

@@ -49,7 +49,7 @@ class DecisionWorker {
   using Lane = Lanes::NamespaceLane;
   using Lock = std::unique_lock<std::mutex>;
 
-  void AnswerAll(Lanes::Refused refused);
+  void AnswerAll(Lanes::Refused&& refused);
   // To the namespace's queue; after their vectors, where there is an embedder.
   void Enqueue(std::vector<DecisionJob> jobs);
   Lane* OpenLane(const std::string& ns);

@@ -154,8 +154,8 @@ milliseconds DecisionWorker::WatchLoads() {
 }
 
 void DecisionWorker::ListNamespaces() {
-  const auto read =
-      [max = lanes_.limits().lanes](pg::Session& session) -> StatusOr<std::vector<std::string>> {
+  const auto read = [max = static_cast<int>(lanes_.limits().lanes)](
+                        pg::Session& session) -> StatusOr<std::vector<std::string>> {
     return ReadNamespaces(session, max);
   };
   const auto namespaces = parts_.reads.Statements(steady_clock::now() + kListTime, read);

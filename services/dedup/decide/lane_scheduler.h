@@ -177,15 +177,16 @@ class LaneScheduler {
   template <class Why>
   Refused TakeIf(Why why) {
     Refused refused;
-    for (auto& [ns, lane] : lanes_) {
-      if (lane->stage == Stage::kDeciding) continue;
-      if (lane->stage != Stage::kLoading && lane->decider->is_loaded()) continue;
-      for (std::deque<DecisionJob>* queue : {&lane->urgent, &lane->bulk}) {
+    for (auto& [ns, held] : lanes_) {
+      NamespaceLane& lane = *held;
+      if (lane.stage == Stage::kDeciding) continue;
+      if (lane.stage != Stage::kLoading && lane.decider->is_loaded()) continue;
+      for (std::deque<DecisionJob>* queue : {&lane.urgent, &lane.bulk}) {
         const auto late = std::stable_partition(
             queue->begin(), queue->end(),
-            [&](const DecisionJob& job) { return why(std::as_const(*lane), job).ok(); });
+            [&](const DecisionJob& job) { return why(std::as_const(lane), job).ok(); });
         for (auto job = late; job != queue->end(); ++job) {
-          Status error = why(std::as_const(*lane), *job);
+          Status error = why(std::as_const(lane), *job);
           refused.emplace_back(std::move(*job), std::move(error));
         }
         waiting_ -= static_cast<size_t>(queue->end() - late);

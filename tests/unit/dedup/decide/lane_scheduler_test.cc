@@ -252,8 +252,8 @@ TEST(LaneScheduler, LosesNothingAndKeepsTheOrderWhateverHappens) {
         deciding.pop_back();
         std::vector<DecisionJob> left = std::move(batches[&done]);
         left.erase(left.begin(), left.begin() + static_cast<long>(random() % (left.size() + 1)));
-        for (auto job = left.rbegin(); job != left.rend(); ++job) {
-          oracle.queues[done.ns][job->is_urgent].push_front(job->document.id);
+        for (size_t i = left.size(); i-- > 0;) {
+          oracle.queues[done.ns][left[i].is_urgent].push_front(left[i].document.id);
         }
         lanes.EndDeciding(done, std::move(left), random() % 4 == 0);
         if (lanes.Queue(done)) done.turn.emplace();
