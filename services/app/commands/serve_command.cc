@@ -120,7 +120,7 @@ Status StopDead(const config::v1::Config& config, Serving& serving) {
 
 Status Run(const config::v1::Config& config, const ServeOptions& options,
            const Interrupt& interrupt, Serving& serving) {
-  // A start is called off by the first signal; the delay of a stop is cut short by the second.
+  // The first signal cancels a start that is running; the second skips the delay of a stop.
   const SignalWatch watch(interrupt, [&](int count) {
     serving.CancelStart();
     if (count > 1) serving.SkipDrainDelay();

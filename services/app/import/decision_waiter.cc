@@ -26,11 +26,7 @@ DecisionWaiter::DecisionWaiter(const Remote& remote, std::string item_namespace,
 }
 
 DecisionWaiter::~DecisionWaiter() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    due_.notify_all();
-  }
+  stop_.request_stop();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -63,11 +59,12 @@ Status DecisionWaiter::error() const {
 }
 
 bool DecisionWaiter::Take(Question& question, std::unique_lock<std::mutex>& lock) {
-  while (!stopped_) {
+  const std::stop_token stop = stop_.get_token();
+  while (!stop.stop_requested()) {
     if (questions_.empty()) {
-      due_.wait(lock);
+      due_.wait(lock, stop, [this] { return !questions_.empty(); });
     } else if (not_before_ > Clock::now()) {
-      due_.wait_until(lock, not_before_);
+      due_.wait_until(lock, stop, not_before_, [] { return false; });
     } else {
       question = std::move(questions_.front());
       questions_.pop_front();
@@ -113,8 +110,7 @@ void DecisionWaiter::Answered(Question question, const Status& status) {
     return;
   } else {
     error_ = status;
-    stopped_ = true;
-    due_.notify_all();
+    stop_.request_stop();
   }
   fewer_.notify_all();
 }

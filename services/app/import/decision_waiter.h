@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,13 +52,13 @@ class DecisionWaiter {
   const OnDecided on_decided_;
 
   mutable std::mutex mutex_;
-  std::condition_variable due_;
+  std::condition_variable_any due_;
   std::condition_variable fewer_;
   std::deque<Question> questions_;  // oldest first
   Clock::time_point not_before_;    // to ask the next one
   size_t asking_ = 0;
   Clock::time_point last_progress_;
-  bool stopped_ = false;
+  std::stop_source stop_;
   Status error_;
   std::vector<std::thread> threads_;
 };

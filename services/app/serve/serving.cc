@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kServingLimit{3};
 constexpr std::chrono::milliseconds kStartedPoll{20};
 
 Status CalledOff() {
-  return Unavailable(Reason::kShuttingDown, "the start was called off", rpc::Runtime::kRetryAfter);
+  return Unavailable(Reason::kShuttingDown, "the start was cancelled", rpc::Runtime::kRetryAfter);
 }
 
 // Of a checked config.

@@ -42,16 +42,13 @@ EmbedderWorker::EmbedderWorker(std::unique_ptr<Embedder> model,
                                 "1 while the embedder is not asked because it fails.")),
       seconds_(metrics.GetHistogram("winnow_dedup_embedding_seconds",
                                     "Time of a call of the embedder.", Metrics::LatencyBuckets())) {
-  for (CallLane* lane : {&urgent_, &bulk_})
-    lane->thread = std::thread([this, lane] { Run(*lane); });
+  for (CallLane* lane : {&urgent_, &bulk_}) {
+    lane->thread = std::jthread([this, lane](const std::stop_token& stop) { Run(*lane, stop); });
+  }
 }
 
 EmbedderWorker::~EmbedderWorker() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  for (CallLane* lane : {&urgent_, &bulk_}) lane->thread.request_stop();
   for (CallLane* lane : {&urgent_, &bulk_}) lane->thread.join();
 }
 
@@ -135,17 +132,20 @@ void EmbedderWorker::Begin(CallLane& lane, std::vector<std::string> texts) {
   lane.call->overdue = free + std::max<EmbedderPace::Time>(options_.patience, kTimesUsual * *usual);
 }
 
-void EmbedderWorker::Run(CallLane& lane) {
+void EmbedderWorker::Run(CallLane& lane, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  const auto has_call = [&] { return lane.call != nullptr; };
+  while (!stop.stop_requested()) {
     if (lane.call) {
       MakeCall(lane, lock);
     } else if (&lane == &bulk_ || !circuit_.is_open()) {
-      changed_.wait(lock);
+      changed_.wait(lock, stop,
+                    [&] { return has_call() || (&lane == &urgent_ && circuit_.is_open()); });
     } else if (circuit_.TryBegin(steady_clock::now())) {
       Begin(lane, {"winnow"});
     } else {
-      changed_.wait_until(lock, circuit_.next_try());
+      changed_.wait_until(lock, stop, circuit_.next_try(),
+                          [&] { return has_call() || !circuit_.is_open(); });
     }
   }
 }

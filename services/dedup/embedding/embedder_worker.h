@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,7 +71,7 @@ class EmbedderWorker final {
   };
   struct CallLane {
     std::shared_ptr<Call> call;  // under way; null: none
-    std::thread thread;
+    std::jthread thread;
   };
 
   // Fills in what is cached; gives the texts that are not, each once.
@@ -85,15 +86,14 @@ class EmbedderWorker final {
   void Begin(CallLane& lane, std::vector<std::string> texts);
   // Of the lane's thread: makes its calls; the urgent one's tries whether a failing embedder is
   // back, too, so that no document waits for that.
-  void Run(CallLane& lane);
+  void Run(CallLane& lane, const std::stop_token& stop);
   void MakeCall(CallLane& lane, std::unique_lock<std::mutex>& lock);
   void Settle(Call& call, StatusOr<std::vector<index::Vector>> result);
 
   const std::unique_ptr<Embedder> model_;
   const EmbedderWorkerOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // a call begins or ends; the circuit; stopping_
-  bool stopping_ = false;
+  std::condition_variable_any changed_;  // a call begins or ends; the circuit
   Counts counts_;
   EmbeddingCache cache_;
   EmbedderPace pace_;

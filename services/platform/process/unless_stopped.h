@@ -14,7 +14,7 @@
 
 namespace winnow {
 
-// What `work` returns, or throws, run on a thread of its own: for what cannot be called off, such
+// What `work` returns, or throws, run on a thread of its own: for what cannot be cancelled, such
 // as asking the resolver. Nothing once `stop` is requested or `deadline` is there, also while it
 // runs: its thread is then left to end by itself, so that `work` is to own all that it uses and to
 // end some time.

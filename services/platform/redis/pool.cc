@@ -31,12 +31,10 @@ Pool::Pool(PoolOptions options, Metrics& metrics)
 Pool::~Pool() {
   gauges_.clear();
   {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    const std::lock_guard lock(mutex_);  // a wait begins before or sees the request
+    stop_.request_stop();
   }
-  stop_.request_stop();
   idle_changed_.notify_all();
-  work_changed_.notify_all();
   maintainer_.join();
 }
 
@@ -51,7 +49,7 @@ StatusOr<std::unique_ptr<Connection>> Pool::Acquire(Deadline deadline) {
   ++waiters_;
   std::unique_ptr<Connection> taken;
   bool in_time = true;
-  while (!stopping_ && !away_ && in_time && (taken = TakeIdle(stale)) == nullptr) {
+  while (!stop_.stop_requested() && !away_ && in_time && (taken = TakeIdle(stale)) == nullptr) {
     work_changed_.notify_one();
     in_time = idle_changed_.wait_until(lock, deadline) != std::cv_status::timeout;
   }
@@ -59,7 +57,9 @@ StatusOr<std::unique_ptr<Connection>> Pool::Acquire(Deadline deadline) {
   if (!taken && !in_time) taken = TakeIdle(stale);
   --waiters_;
   if (taken) return taken;
-  if (stopping_) return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter);
+  if (stop_.stop_requested()) {
+    return Unavailable(Reason::kShuttingDown, "the server is stopping", kRetryAfter);
+  }
   if (away_) return Away("Redis is unavailable");
   if (open_ == 0) return DeadlineExceeded("no connection to Redis was made in time");
   return Overloaded("every connection to Redis is in use", kRetryAfter);
@@ -108,19 +108,19 @@ void Pool::ReportLoss(std::unique_ptr<Connection> connection) {
 
 void Pool::MaintainLoop() {
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    work_changed_.wait(lock, [this] {
-      return stopping_ || away_ || (waiters_ > std::ssize(idle_) && open_ < options_.connections);
-    });
-    if (stopping_) return;
+  const std::stop_token stop = stop_.get_token();
+  const auto needs_connection = [this] {
+    return away_ || (waiters_ > std::ssize(idle_) && open_ < options_.connections);
+  };
+  while (work_changed_.wait(lock, stop, needs_connection) && !stop.stop_requested()) {
     Connect(lock);
-    if (away_) work_changed_.wait_for(lock, backoff_, [this] { return stopping_; });
+    if (away_) work_changed_.wait_for(lock, stop, backoff_, [] { return false; });
   }
 }
 
 void Pool::Connect(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
-  // The resolver has no limit but its own, and cannot be called off.
+  // The resolver has no limit but its own, and cannot be cancelled.
   auto opened = UnlessStopped(stop_.get_token(), Deadline::max(),
                               [address = options_.address, time = options_.connect_timeout] {
                                 return Connection::Open(address, steady_clock::now() + time);

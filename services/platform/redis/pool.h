@@ -53,12 +53,11 @@ class Pool {
   Counter& failed_connects_;
   mutable std::mutex mutex_;
   std::condition_variable idle_changed_;
-  std::condition_variable work_changed_;
+  std::condition_variable_any work_changed_;  // for the maintainer
   std::vector<std::unique_ptr<Connection>> idle_;
   int open_ = 0;  // idle and on loan
   int waiters_ = 0;
   bool away_ = false;
-  bool stopping_ = false;
   std::chrono::milliseconds backoff_;
   std::vector<std::shared_ptr<void>> gauges_;
   std::thread maintainer_;

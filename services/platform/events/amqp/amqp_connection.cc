@@ -134,7 +134,7 @@ void AmqpConnection::State::OnConnected(const std::stop_token& stop) {
 AmqpConnection::AmqpConnection(std::unique_ptr<State> state) : state_(std::move(state)) {}
 AmqpConnection::~AmqpConnection() = default;
 
-// The resolver and the library's connecting cannot be called off.
+// The resolver and the library's connecting cannot be cancelled.
 StatusOr<std::unique_ptr<AmqpConnection>> AmqpConnection::Open(const AmqpAddress& address,
                                                                const std::stop_token& stop,
                                                                Deadline deadline) {

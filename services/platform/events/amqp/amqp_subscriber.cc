@@ -8,6 +8,7 @@
 #include "services/platform/events/core/dead_letters.h"
 #include "services/platform/events/core/topology.h"
 #include "services/platform/process/log.h"
+#include "services/platform/process/pause.h"
 
 namespace winnow::events {
 namespace {
@@ -89,11 +90,10 @@ void AmqpSubscriber::Start() {
 
 void AmqpSubscriber::Stop(Deadline deadline) {
   queue_.Stop();  // first: its last answers are still sent
+  stop_.request_stop();
   {
     std::unique_lock lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-    // Who is not connected has nothing to say.
+    // Without a connection there is nothing to acknowledge.
     const bool talks = connection_ != nullptr;
     changed_.wait_until(lock, std::max(deadline, steady_clock::now() + kMinStopTime),
                         [&] { return ended_ || !talks; });
@@ -117,19 +117,13 @@ void AmqpSubscriber::SetHealth(Status status) {
   health_ = std::move(status);
 }
 
-// False when stopping.
-bool AmqpSubscriber::Pause(milliseconds longest) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, longest, [this] { return stopping_; });
-  return !stopping_;
-}
-
 void AmqpSubscriber::Run() {
   milliseconds pause = kFirstPause;
-  while (Pause(milliseconds(0))) {
+  const std::stop_token stop = stop_.get_token();
+  while (!stop.stop_requested()) {
     Status status = Connect();
     if (status.ok()) pause = kFirstPause;
-    while (status.ok() && Pause(milliseconds(0))) {
+    while (status.ok() && !stop.stop_requested()) {
       status = Receive();
       if (status.ok()) status = Answer();
     }
@@ -137,9 +131,9 @@ void AmqpSubscriber::Run() {
     if (status.ok()) status = FinishBurials();
     if (status.ok()) connection_->Close();
     Disconnect();
-    if (!Pause(milliseconds(0))) return;
+    if (stop.stop_requested()) return;
     SetHealth(status);
-    if (!Pause(pause)) return;
+    if (!Pause(stop, pause)) return;
     pause = std::min(2 * pause, kMaxPause);
   }
 }

@@ -42,10 +42,10 @@ class AmqpSubscriber {
   Status Bury(uint64_t tag, const DeadLetter& dead);
   Status OnConfirmed(const AmqpConnection::Confirmed& confirmed);
   Status FinishBurials();
-  bool Pause(std::chrono::milliseconds longest);
   void SetHealth(Status status);
 
-  std::stop_source cut_;  // ends what waits for the broker
+  std::stop_source stop_;  // ends after the running delivery
+  std::stop_source cut_;   // ends what waits for the broker
   const AmqpAddress address_;
   const std::string queue_name_;
   const std::string event_;
@@ -63,7 +63,6 @@ class AmqpSubscriber {
   std::condition_variable changed_;
   std::unique_ptr<AmqpConnection> connection_;  // made and ended by the thread
   Status health_;
-  bool stopping_ = false;
   bool ended_ = true;  // the thread
   std::thread thread_;
 };

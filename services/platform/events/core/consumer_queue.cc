@@ -45,15 +45,11 @@ ConsumerQueue::ConsumerQueue(Consumer consumer, const QueueOptions& options, Met
 ConsumerQueue::~ConsumerQueue() { Stop(); }
 
 void ConsumerQueue::Start() {
-  thread_ = std::thread([this] { Run(); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
 void ConsumerQueue::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -82,9 +78,9 @@ uint64_t ConsumerQueue::begun() const {
   return begun_;
 }
 
-void ConsumerQueue::Run() {
+void ConsumerQueue::Run(const std::stop_token& stop) {
   while (true) {
-    std::vector<Delivery> batch = TakeBatch();
+    std::vector<Delivery> batch = TakeBatch(stop);
     if (batch.empty()) return;
     std::vector<Envelope> envelopes;
     envelopes.reserve(batch.size());
@@ -97,25 +93,26 @@ void ConsumerQueue::Run() {
 }
 
 // Empty when the queue stops.
-std::vector<Delivery> ConsumerQueue::TakeBatch() {
+std::vector<Delivery> ConsumerQueue::TakeBatch(const std::stop_token& stop) {
   const auto limit = static_cast<size_t>(std::max(1, consumer_.max_batch));
   std::unique_lock lock(mutex_);
   delivering_ = false;
-  while (!stopping_) {
+  const auto is_ready = [this] { return !ready_.empty(); };
+  while (!stop.stop_requested()) {
     for (const auto now = steady_clock::now(); !waiting_.empty();) {
       if (waiting_.begin()->first > now) break;
       ready_.push_back(std::move(waiting_.extract(waiting_.begin()).mapped()));
     }
     if (!ready_.empty()) break;
     if (waiting_.empty()) {
-      changed_.wait(lock);
+      changed_.wait(lock, stop, is_ready);
     } else {
       const auto next = waiting_.begin()->first;  // the entry may go while this waits
-      changed_.wait_until(lock, next);
+      changed_.wait_until(lock, stop, next, is_ready);
     }
   }
   std::vector<Delivery> batch;
-  while (!stopping_ && !ready_.empty() && batch.size() < limit) {
+  while (!stop.stop_requested() && !ready_.empty() && batch.size() < limit) {
     if (ready_.front().alone && !batch.empty()) break;
     batch.push_back(std::move(ready_.front()));
     ready_.pop_front();

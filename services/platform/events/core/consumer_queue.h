@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,8 +89,8 @@ class ConsumerQueue {
 
  private:
   using Waiting = std::multimap<Deadline, Delivery>;
-  void Run();
-  std::vector<Delivery> TakeBatch();
+  void Run(const std::stop_token& stop);
+  std::vector<Delivery> TakeBatch(const std::stop_token& stop);
   std::vector<Status> Deliver(std::span<const Envelope> envelopes, bool& threw);
   void Settle(std::vector<Delivery> batch, const std::vector<Status>& statuses, bool threw);
   bool Again(Delivery& delivery, const Status& status, bool threw);
@@ -110,13 +111,12 @@ class ConsumerQueue {
   std::minstd_rand random_;
 
   mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<Delivery> ready_;
   Waiting waiting_;
   uint64_t begun_ = 0;
   bool delivering_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace winnow::events

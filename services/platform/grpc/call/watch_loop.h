@@ -35,8 +35,8 @@ class WatchLoop {
   ~WatchLoop() { Stop(); }
 
   void Start(Serve serve) {
-    thread_ = std::jthread([this, serve = std::move(serve)](const std::stop_token& stop) {
-      while (Await(stop)) {
+    thread_ = std::thread([this, serve = std::move(serve)] {
+      while (Await(stop_.get_token())) {
         const size_t before = watches_.size();
         has_more_ = serve(watches_);
         const std::lock_guard lock(mutex_);
@@ -47,10 +47,12 @@ class WatchLoop {
 
   // Ends all watches with SHUTTING_DOWN.
   void Stop() {
-    thread_.request_stop();
+    {
+      const std::lock_guard lock(mutex_);  // after this Add() adds nothing
+      stop_.request_stop();
+    }
     if (thread_.joinable()) thread_.join();
     const std::lock_guard lock(mutex_);
-    stopped_ = true;
     watches_.splice(watches_.end(), added_);
     if constexpr (requires(const Watch& watch) { watch.subscriber.Ended(); }) {
       for (const Watch& watch : watches_) watch.subscriber.End(ShuttingDown());
@@ -72,7 +74,7 @@ class WatchLoop {
   Status Add(Watch watch) {
     {
       const std::lock_guard lock(mutex_);
-      if (stopped_) return ShuttingDown();
+      if (stop_.stop_requested()) return ShuttingDown();
       if (count_ >= options_.limit) {
         return Overloaded("this server has " + std::to_string(options_.limit) + " " +
                               options_.method +
@@ -107,16 +109,16 @@ class WatchLoop {
   }
 
   const Options options_;
+  std::stop_source stop_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   size_t count_ = 0;  // watches, those that were just added included
   bool woken_ = false;
-  bool stopped_ = false;
   Watches added_;  // not yet seen by the thread
   // Of the thread alone:
   Watches watches_;
   bool has_more_ = false;
-  std::jthread thread_;
+  std::thread thread_;
 };
 
 }  // namespace winnow::rpc

@@ -68,7 +68,7 @@ void Acceptor::Start(HandOver hand_over) {
 }
 
 void Acceptor::Stop() {
-  stopping_ = true;
+  stop_.request_stop();
   eventfd_write(wake_.get(), 1);
   if (thread_.joinable()) thread_.join();
   listening_.sockets.clear();
@@ -114,7 +114,7 @@ bool Acceptor::Await(milliseconds pause) {
     }
   }
   poll(waited.data(), waited.size(), static_cast<int>(pause.count()));
-  return !stopping_;
+  return !stop_.stop_requested();
 }
 
 void Acceptor::BackOff(Round round) {
@@ -129,7 +129,7 @@ void Acceptor::BackOff(Round round) {
 
 Acceptor::Round Acceptor::AcceptAll(int listener) {
   Round round = Round::kDone;
-  for (int i = 0; i < kAcceptsPerRound && !stopping_; ++i) {
+  for (int i = 0; i < kAcceptsPerRound && !stop_.stop_requested(); ++i) {
     sockaddr_storage storage{};
     socklen_t size = sizeof storage;
     Fd connection(accept4(listener, reinterpret_cast<sockaddr*>(&storage), &size,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,7 +77,7 @@ class Acceptor {
   HandOver hand_over_;
   std::mutex own_mutex_;
   std::optional<std::string> own_;  // guarded by own_mutex_
-  std::atomic<bool> stopping_ = false;
+  std::stop_source stop_;
   std::atomic<bool> exhausted_ = false;
   std::chrono::milliseconds pause_{0};
   std::chrono::steady_clock::time_point last_sweep_;

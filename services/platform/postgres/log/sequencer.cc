@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "services/platform/postgres/session/schema_name.h"
@@ -51,19 +52,18 @@ Status CheckNames(const Sequence& sequence) {
 struct Sequencer::State {
   State(Pool& p, Sequence s) : pool(p), sequence(std::move(s)), sql(sequence) {}
 
-  void Loop();
+  void Loop(const std::stop_token& stop);
   StatusOr<int64_t> NumberSome(Deadline deadline);
-  // False when it is to end.
-  bool Wait(milliseconds limit, bool wakeable);
+  // False: a stop was requested.
+  bool Wait(const std::stop_token& stop, milliseconds limit, bool wakeable);
 
   Pool& pool;
   const Sequence sequence;
   const Sql sql;
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   bool woken = false;
-  bool stopping = false;
-  std::thread thread;
+  std::jthread thread;
 };
 
 StatusOr<int64_t> Sequencer::State::NumberSome(Deadline deadline) {
@@ -90,7 +90,7 @@ StatusOr<int64_t> Sequencer::State::NumberSome(Deadline deadline) {
   return numbered;
 }
 
-void Sequencer::State::Loop() {
+void Sequencer::State::Loop(const std::stop_token& stop) {
   milliseconds backoff = kFirstBackoff;
   bool failing = false;
   do {
@@ -100,21 +100,22 @@ void Sequencer::State::Loop() {
         log::Warn("rows of a watch get no positions for now; retrying",
                   {{"table", sequence.table}, {"why", Message(numbered.status())}});
       }
-      if (!Wait(std::exchange(backoff, std::min(backoff * 2, kLongestBackoff)), false)) return;
+      if (!Wait(stop, std::exchange(backoff, std::min(backoff * 2, kLongestBackoff)), false))
+        return;
       continue;
     }
     failing = false;
     backoff = kFirstBackoff;
     if (*numbered == kMaxRowsAppended) continue;  // there may be more
-    if (!Wait(kPoll, true) || !Wait(kGather, false)) return;
+    if (!Wait(stop, kPoll, true) || !Wait(stop, kGather, false)) return;
   } while (true);
 }
 
-bool Sequencer::State::Wait(milliseconds limit, bool wakeable) {
+bool Sequencer::State::Wait(const std::stop_token& stop, milliseconds limit, bool wakeable) {
   std::unique_lock lock(mutex);
-  changed.wait_for(lock, limit, [&] { return stopping || (wakeable && woken); });
+  changed.wait_for(lock, stop, limit, [&] { return wakeable && woken; });
   if (wakeable) woken = false;
-  return !stopping;
+  return !stop.stop_requested();
 }
 
 Sequencer::Sequencer(Pool& pool, Sequence sequence)
@@ -123,15 +124,12 @@ Sequencer::Sequencer(Pool& pool, Sequence sequence)
 Sequencer::~Sequencer() { Stop(); }
 
 void Sequencer::Start() {
-  state_->thread = std::thread([&state = *state_] { state.Loop(); });
+  state_->thread =
+      std::jthread([&state = *state_](const std::stop_token& stop) { state.Loop(stop); });
 }
 
 void Sequencer::Stop() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->changed.notify_one();
+  state_->thread.request_stop();
   if (state_->thread.joinable()) state_->thread.join();
 }
 

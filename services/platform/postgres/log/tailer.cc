@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "services/platform/postgres/pool/pool_state.h"
@@ -33,10 +34,10 @@ struct Tailer::State {
         epoch(options.epoch),
         position(options.from) {}
 
-  void Loop();
+  void Loop(const std::stop_token& stop);
   Status CatchUp();
   Status StartOver();
-  bool WaitForWork(milliseconds limit);
+  bool WaitForWork(const std::stop_token& stop, milliseconds limit);
   void Wake();
 
   template <class Body>
@@ -57,14 +58,13 @@ struct Tailer::State {
   std::atomic<int64_t> position;
   std::atomic<bool> healthy = false;
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   bool woken = false;
-  bool stopping = false;
   std::shared_ptr<void> subscription;
-  std::thread thread;
+  std::jthread thread;
 };
 
-void Tailer::State::Loop() {
+void Tailer::State::Loop(const std::stop_token& stop) {
   milliseconds backoff = kFirstBackoff;
   while (true) {
     const Status status = CatchUp();
@@ -80,7 +80,7 @@ void Tailer::State::Loop() {
       pause = backoff;
       backoff = std::min(backoff * 2, kLongestBackoff);
     }
-    if (!WaitForWork(pause)) return;
+    if (!WaitForWork(stop, pause)) return;
   }
 }
 
@@ -114,12 +114,12 @@ Status Tailer::State::StartOver() {
   return OkStatus();
 }
 
-bool Tailer::State::WaitForWork(milliseconds limit) {
+bool Tailer::State::WaitForWork(const std::stop_token& stop, milliseconds limit) {
   std::unique_lock lock(mutex);
   // After an error a wake-up does not shorten the backoff: the next look would fail as well.
-  changed.wait_for(lock, limit, [this] { return stopping || (woken && healthy); });
+  changed.wait_for(lock, stop, limit, [this] { return woken && healthy; });
   woken = false;
-  return !stopping;
+  return !stop.stop_requested();
 }
 
 void Tailer::State::Wake() {
@@ -143,17 +143,13 @@ void Tailer::Start() {
     state.subscription =
         state.listener->Subscribe(WakePayload(state.options.stream), [&state] { state.Wake(); });
   }
-  state.thread = std::thread([&state] { state.Loop(); });
+  state.thread = std::jthread([&state](const std::stop_token& stop) { state.Loop(stop); });
 }
 
 void Tailer::Stop() {
   State& state = *state_;
   state.subscription.reset();
-  {
-    std::lock_guard lock(state.mutex);
-    state.stopping = true;
-  }
-  state.changed.notify_one();
+  state.thread.request_stop();
   if (state.thread.joinable()) state.thread.join();
 }
 

@@ -61,13 +61,10 @@ PoolState::~PoolState() {
   listener_.reset();
   gauges_.clear();
   {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
+    const std::lock_guard lock(mutex_);  // a wait begins before or sees the request
+    stop_.request_stop();
   }
-  stop_.request_stop();
   idle_changed_.notify_all();
-  work_changed_.notify_all();
-  end_changed_.notify_all();
   maintainer_.join();
   watchdog_.join();
 }
@@ -99,7 +96,7 @@ StatusOr<Lease> PoolState::Acquire(Deadline deadline) {
   ++waiters_;
   std::unique_ptr<Connection> taken;
   bool timed_out = false;
-  const auto ended = [this] { return stopping_ || steady_clock::now() >= end_by_; };
+  const auto ended = [this] { return stop_.stop_requested() || steady_clock::now() >= end_by_; };
   while (!ended() && !timed_out && (taken = TakeIdle(stale)) == nullptr) {
     if (open_ == 0 && away_) break;
     work_changed_.notify_one();
@@ -172,13 +169,12 @@ bool PoolState::NeedsConnection() const {
 
 void PoolState::MaintainLoop() {
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    work_changed_.wait(lock, [this] { return stopping_ || NeedsConnection(); });
-    if (stopping_ || !url_status_.ok()) return;
+  const std::stop_token stop = stop_.get_token();
+  const auto needs_connection = [this] { return NeedsConnection(); };
+  while (work_changed_.wait(lock, stop, needs_connection) && !stop.stop_requested()) {
+    if (!url_status_.ok()) return;
     Connect(lock);
-    if (away_) {
-      work_changed_.wait_for(lock, backoff_, [this] { return stopping_ || connect_now_; });
-    }
+    if (away_) work_changed_.wait_for(lock, stop, backoff_, [this] { return connect_now_; });
   }
 }
 
@@ -195,7 +191,7 @@ void PoolState::Connect(std::unique_lock<std::mutex>& lock) {
     failed_connects_.Increment();
   }
   lock.lock();
-  if (stopping_) return;
+  if (stop_.stop_requested()) return;
   if (!made) {
     if (!away_)
       log::Warn("cannot connect to PostgreSQL", {{"pool", options_.name}, {"why", failure}});
@@ -214,11 +210,13 @@ void PoolState::Connect(std::unique_lock<std::mutex>& lock) {
 void PoolState::WatchLoop() {
   std::unique_lock lock(mutex_);
   // Not woken by loans: that would cost every statement a wake-up.
-  while (!stopping_) {
+  while (!stop_.stop_requested()) {
     CutLate();
     const auto now = steady_clock::now();
     const Deadline next = now + kWatchInterval;
-    end_changed_.wait_until(lock, end_by_ > now ? std::min(next, end_by_) : next);
+    const Deadline end_by = end_by_;
+    end_changed_.wait_until(lock, stop_.get_token(), end_by > now ? std::min(next, end_by) : next,
+                            [&] { return end_by_ != end_by; });
   }
 }
 

@@ -97,17 +97,16 @@ class PoolState {
 
   mutable std::mutex mutex_;
   std::condition_variable idle_changed_;
-  std::condition_variable work_changed_;           // for the maintainer
-  std::condition_variable end_changed_;            // for the watchdog
+  std::condition_variable_any work_changed_;       // for the maintainer
+  std::condition_variable_any end_changed_;        // for the watchdog
   std::vector<std::unique_ptr<Connection>> idle_;  // the last one used first
   std::list<Loan> loans_;
   int open_ = 0;              // idle and on loan
   int waiters_ = 0;           // callers in Acquire
   bool away_ = false;         // the last attempt to connect failed
   bool connect_now_ = false;  // there is another primary: whatever the backoff says
-  bool stopping_ = false;
   Deadline end_by_ = Deadline::max();
-  std::stop_source stop_;  // for what may be in the middle of a connect
+  std::stop_source stop_;
   std::chrono::milliseconds backoff_;
   std::atomic<Deadline::rep> last_answer_{0};
   std::once_flag listener_once_;

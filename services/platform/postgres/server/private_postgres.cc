@@ -98,7 +98,7 @@ StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(
                        .ping_url = self->UrlOf("postgres") + "&connect_timeout=5",
                        .log_path = log_path});
   const std::stop_callback called_off(
-      options.stop, [supervisor = self->supervisor_.get()] { supervisor->CallOffStart(); });
+      options.stop, [supervisor = self->supervisor_.get()] { supervisor->CancelStart(); });
   WINNOW_RETURN_IF_ERROR(self->supervisor_->Start());
   WINNOW_RETURN_IF_ERROR(CreateDatabase(self->UrlOf("postgres"), kDatabase));
   log::Info("private PostgreSQL runs", {{"version", programs.major},

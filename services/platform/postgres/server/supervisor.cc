@@ -10,6 +10,7 @@
 #include "services/platform/postgres/server/admin.h"
 #include "services/platform/process/fd.h"
 #include "services/platform/process/log.h"
+#include "services/platform/process/pause.h"
 
 namespace winnow::pg {
 namespace {
@@ -62,7 +63,7 @@ void Supervisor::Loop() {
       std::lock_guard lock(mutex_);
       health_ = Down("ended: " + end);
     }
-    if (!PauseUnlessStopping(backoff)) break;
+    if (!Pause(stop_.get_token(), backoff)) break;
     log::Error("the private PostgreSQL is down: starting it again",
                {{"why", Message(health())}, {"after_ms", int64_t{backoff.count()}}});
     backoff = std::min(backoff * 2, plan_.longest_backoff);
@@ -104,7 +105,7 @@ Status Supervisor::AwaitReady(pid_t child) {
     answered = answered || ping == Ping::kStarting;
     const milliseconds limit = answered ? plan_.start_limit : plan_.answer_limit;
     if (steady_clock::now() - start > limit) return Down("did not accept connections in time");
-    if (!PauseUnlessStopping(kPollInterval)) return Down("was stopped while starting");
+    if (!Pause(stop_.get_token(), kPollInterval)) return Down("was stopped while starting");
   }
 }
 
@@ -124,12 +125,7 @@ int Supervisor::WaitForEnd(pid_t child) {
 void Supervisor::SetPid(pid_t child) {
   std::lock_guard lock(mutex_);
   pid_ = child;
-  if (stopping_) kill(pid_, SIGQUIT);  // Stop() came before the server was started
-}
-
-bool Supervisor::PauseUnlessStopping(milliseconds pause) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, pause, [this] { return stopping_; });
+  if (stop_.stop_requested()) kill(pid_, SIGQUIT);  // Stop() came before the server was started
 }
 
 void Supervisor::Signal(int signal_number) {
@@ -142,17 +138,11 @@ bool Supervisor::WaitForLoopEnd(Deadline deadline) {
   return changed_.wait_until(lock, deadline, [this] { return loop_ended_; });
 }
 
-void Supervisor::CallOffStart() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-}
+void Supervisor::CancelStart() { stop_.request_stop(); }
 
 Status Supervisor::Stop(StopMode mode, Deadline deadline) {
   if (!thread_.joinable()) return OkStatus();
-  CallOffStart();
+  CancelStart();
   const auto until = [deadline](seconds limit) {
     const auto now = steady_clock::now();
     return std::max(now + kMinStopLimit, std::min(now + limit, deadline));

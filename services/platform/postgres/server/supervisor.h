@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -37,7 +38,7 @@ class Supervisor {
   // Returns once connections are accepted, or why that did not happen: then nothing runs.
   Status Start();
   // Ends a running Start(): what recovers goes on with it at the next one. Any thread.
-  void CallOffStart();
+  void CancelStart();
 
   // kFast rolls back what runs and shuts down cleanly; kImmediate leaves recovery to the next
   // start. Returns when the postmaster is gone; an error when it had to be killed. At `deadline`
@@ -56,7 +57,6 @@ class Supervisor {
   Status AwaitReady(pid_t pid);
   int WaitForEnd(pid_t pid);
   void SetPid(pid_t pid);
-  bool PauseUnlessStopping(std::chrono::milliseconds pause);
   bool WaitForLoopEnd(Deadline deadline);
   void Signal(int signal_number);
   std::string LogSince(long long offset) const;
@@ -66,7 +66,7 @@ class Supervisor {
   std::condition_variable changed_;
   pid_t pid_ = 0;  // not yet reaped: may be signalled
   bool first_start_done_ = false;
-  bool stopping_ = false;
+  std::stop_source stop_;
   bool loop_ended_ = false;
   int restarts_ = 0;
   Status health_;

@@ -114,7 +114,7 @@ TEST_F(PrivatePostgresTest, AStartIsCalledOffWhileTheServerComesUp) {
                          .log_path = data_dir_ + "/log"});
   auto start = std::async(std::launch::async, [&] { return supervisor.Start(); });
   ASSERT_TRUE(Eventually([&] { return supervisor.pid() != 0; }));
-  supervisor.CallOffStart();
+  supervisor.CancelStart();
   EXPECT_EQ(start.get().code(), StatusCode::kUnavailable);
   EXPECT_EQ(supervisor.pid(), 0);
 }
